@@ -1,0 +1,68 @@
+// Every bound of claimd, with its unit, in one place.
+//
+// Bounds that clients can meet are normative (docs/SEMANTICS.md); the others are ours to tune.
+#pragma once
+
+#include <stdint.h>
+
+// --- what a client may send ---------------------------------------------------------------------
+#define LIMIT_CONSUMER_BYTES_MAX 128
+#define LIMIT_CONSUMERS_PER_TENANT_MAX 1000
+#define LIMIT_TENANT_BYTES_MAX 128
+#define LIMIT_MESSAGE_ID_BYTES_MAX 1024
+#define LIMIT_OWNER_BYTES_MAX 256
+#define LIMIT_REQUEST_ID_BYTES_MAX 64
+#define LIMIT_FINGERPRINT_BYTES_MAX 64
+#define LIMIT_PAYLOAD_REF_BYTES_MAX 1024
+#define LIMIT_REASON_BYTES_MAX 4096
+#define LIMIT_ERROR_MESSAGE_BYTES_MAX 4096 // longer texts are cut, not refused
+#define LIMIT_RESULT_BYTES_MAX (1024 * 1024) // what a policy may allow
+#define LIMIT_RESULT_BYTES_DEFAULT (64 * 1024)
+#define LIMIT_CHECKPOINT_BYTES_MAX (16 * 1024)
+#define LIMIT_PAYLOAD_BYTES_MAX (256 * 1024)
+#define LIMIT_LEASE_MS_MIN INT64_C(100)
+#define LIMIT_LEASE_MS_MAX (INT64_C(24) * 3600 * 1000)
+#define LIMIT_WAIT_MS_MAX (INT64_C(60) * 1000)
+#define LIMIT_RETRY_AFTER_MS_MAX (INT64_C(24) * 3600 * 1000)
+#define LIMIT_REQUEST_BYTES_MAX (4 * 1024 * 1024)
+#define LIMIT_METADATA_BYTES_MAX 8192
+
+// --- what a record keeps ------------------------------------------------------------------------
+#define LIMIT_ATTEMPTS_KEPT 8 // the running or last one included
+#define LIMIT_ATTEMPT_ERROR_BYTES_MAX 256
+#define LIMIT_BODY_INLINE_BYTES_MAX 256 // longer bodies live in the blob family
+
+// --- tokens -------------------------------------------------------------------------------------
+#define LIMIT_TOKEN_MAX INT64_MAX // refused beyond, never wrapped
+
+// --- the engine ---------------------------------------------------------------------------------
+#define LIMIT_LATCH_STRIPES (1u << 16)
+#define LIMIT_LATCH_QUEUE_MAX 4096 // operations waiting on one stripe
+#define LIMIT_WAITERS_PER_KEY_MAX 1024
+#define LIMIT_WAITERS_MAX 65536
+#define LIMIT_OPS_BEGIN_MAX 16384 // in flight: above this what grants is refused...
+#define LIMIT_OPS_MAX 32768 // ...and above this everything is
+#define LIMIT_GROUP_OPS_MAX 2048 // changes in one group
+#define LIMIT_GROUP_BYTES_MAX (8 * 1024 * 1024)
+#define LIMIT_GROUP_INLINE_OPS_MAX 4 // written by the thread that made it, if the writer is idle
+#define LIMIT_DRAIN_CALLS_MAX 512 // events handled before a group is closed
+#define LIMIT_READER_THREADS 2
+#define LIMIT_PRUNE_CHUNK_RECORDS 256
+#define LIMIT_PRUNES_RUNNING_MAX 4
+
+// --- time ---------------------------------------------------------------------------------------
+#define LIMIT_MARK_BUSY_MS INT64_C(1000) // durable mark while a lease or delay runs
+#define LIMIT_MARK_IDLE_MS (INT64_C(60) * 1000)
+#define LIMIT_RETENTION_PAUSE_MS (INT64_C(60) * 1000) // least time between two retention passes
+#define LIMIT_DRAIN_MS (INT64_C(10) * 1000) // clean shutdown, then calls are cancelled
+
+// --- disk ---------------------------------------------------------------------------------------
+#define LIMIT_DISK_SOFT_RESERVE_BYTES (UINT64_C(1) << 30)
+#define LIMIT_DISK_HARD_RESERVE_BYTES (UINT64_C(256) << 20)
+
+_Static_assert(LIMIT_LEASE_MS_MIN > 0, "a lease is never empty");
+_Static_assert(LIMIT_OPS_BEGIN_MAX < LIMIT_OPS_MAX, "ends of claims outlast beginnings");
+_Static_assert(LIMIT_DISK_HARD_RESERVE_BYTES < LIMIT_DISK_SOFT_RESERVE_BYTES,
+               "ends of claims outlast beginnings");
+_Static_assert(LIMIT_RESULT_BYTES_MAX < LIMIT_REQUEST_BYTES_MAX, "a result fits a request");
+_Static_assert((LIMIT_LATCH_STRIPES & (LIMIT_LATCH_STRIPES - 1)) == 0, "a mask selects the stripe");
