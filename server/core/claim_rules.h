@@ -1,0 +1,28 @@
+// Shared by the files that decide (claim.c, claim_begin.c, claim_end.c); nobody else includes it.
+#pragma once
+
+#include "core/claim.h"
+
+// A verb's rule: decision->record is the settled record if decision->exists. The rule changes it in
+// place and says what to write.
+enum err claim_begin(const struct claim_command *command, const struct claim_context *context,
+                     struct claim_decision *decision);
+// Complete, Reject, Fail, Release and Renew: the verbs that need the current token.
+enum err claim_end(const struct claim_command *command, const struct claim_context *context,
+                   struct claim_decision *decision);
+
+// Starts a record for an identity that has none.
+void claim_record_init(struct claim_record *record, enum claim_state state, struct wall_ms wall_now);
+
+// Makes the record final: when it became so and when it expires follow; the payload is let go.
+void claim_record_finish(struct claim_record *record, enum claim_state state,
+                         const struct claim_context *context);
+
+// Makes the record a dead letter, with the retention of the policy in force.
+void claim_record_bury(struct claim_record *record, const struct claim_context *context);
+
+// Stores a result with its digest; an absent one leaves the record as it is.
+void claim_record_set_result(struct claim_record *record, const struct claim_body *result);
+
+// Forgets token, remembered verb and whether a lapse made the state: a person or a successor decided.
+void claim_record_forget_token(struct claim_record *record);
