@@ -65,7 +65,8 @@ uint64_t identity_hash(struct bytes key) {
     while (key.len >= sizeof hash) {
         uint64_t word;
         memcpy(&word, key.data, sizeof word);
-        hash = identity_mix(hash ^ word) + UINT64_C(0x9E3779B97F4A7C15);
+        hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+        hash ^= hash >> 32; // a multiplication moves bits up only
         key.data += sizeof word;
         key.len -= sizeof word;
     }
