@@ -51,9 +51,10 @@
 #define LIMIT_PRUNES_RUNNING_MAX 4
 
 // --- time ---------------------------------------------------------------------------------------
-#define LIMIT_MARK_BUSY_MS INT64_C(1000) // durable mark while a lease or delay runs
+#define LIMIT_MARK_BUSY_MS INT64_C(900) // while a lease or delay runs: on disk within a second
 #define LIMIT_MARK_IDLE_MS (INT64_C(60) * 1000)
 #define LIMIT_RETENTION_PAUSE_MS (INT64_C(60) * 1000) // least time between two retention passes
+#define LIMIT_HOUSEKEEPING_MS INT64_C(1000) // disk reserve looked at, high-water mark flushed
 #define LIMIT_DRAIN_MS (INT64_C(10) * 1000) // clean shutdown, then calls are cancelled
 
 // --- disk ---------------------------------------------------------------------------------------

@@ -134,36 +134,49 @@ void consumers_count(struct consumers *consumers, struct consumer *consumer, int
     if (to_state != 0) consumer->counts.by_state[to_state - 1]++;
 }
 
-uint32_t consumers_put_changes(struct consumers *consumers, struct buf *frame) {
-    uint32_t op_count = 0;
+static void name_put(const struct consumer *consumer, struct buf *frame) {
     SCOPE_BUF struct buf key = {0};
     SCOPE_BUF struct buf value = {0};
+    struct keyspace_consumer names = {consumer_tenant(consumer), consumer_name(consumer)};
+    keyspace_put_consumer_key(&key, consumer->number);
+    keyspace_put_consumer(&value, &names);
+    if (key.failed || value.failed) {
+        frame->failed = true;
+    } else {
+        effect_put(frame, KEYSPACE_META, buf_bytes(&key), buf_bytes(&value));
+    }
+}
+
+static void counts_put(const struct consumer *consumer, struct buf *frame) {
+    SCOPE_BUF struct buf key = {0};
+    SCOPE_BUF struct buf value = {0};
+    keyspace_put_counts_key(&key, consumer->number);
+    keyspace_put_counts(&value, &consumer->counts);
+    if (key.failed || value.failed) {
+        frame->failed = true;
+    } else {
+        effect_put(frame, KEYSPACE_META, buf_bytes(&key), buf_bytes(&value));
+    }
+}
+
+uint32_t consumers_put_changes(const struct consumers *consumers, struct buf *frame) {
+    uint32_t op_count = 0;
+    for (const struct consumer *consumer = consumers->changed; consumer != NULL;
+         consumer = consumer->next_changed) {
+        if (consumer->is_new) name_put(consumer, frame);
+        if (consumer->is_counted) counts_put(consumer, frame);
+        op_count += (uint32_t)consumer->is_new + (uint32_t)consumer->is_counted;
+    }
+    return op_count;
+}
+
+void consumers_changes_taken(struct consumers *consumers) {
     for (struct consumer *consumer = consumers->changed; consumer != NULL;
          consumer = consumer->next_changed) {
-        if (consumer->is_new) {
-            buf_reset(&key, SIZE_MAX);
-            buf_reset(&value, SIZE_MAX);
-            keyspace_put_consumer_key(&key, consumer->number);
-            keyspace_put_consumer(&value, &(struct keyspace_consumer){consumer_tenant(consumer),
-                                                                      consumer_name(consumer)});
-            effect_put(frame, KEYSPACE_META, buf_bytes(&key), buf_bytes(&value));
-            op_count++;
-        }
-        if (consumer->is_counted) {
-            buf_reset(&key, SIZE_MAX);
-            buf_reset(&value, SIZE_MAX);
-            keyspace_put_counts_key(&key, consumer->number);
-            keyspace_put_counts(&value, &consumer->counts);
-            effect_put(frame, KEYSPACE_META, buf_bytes(&key), buf_bytes(&value));
-            op_count++;
-        }
-        // A group that cannot be built is fatal (engine_op.c); flags may go before that is known.
-        if (key.failed || value.failed) frame->failed = true;
         consumer->is_new = false;
         consumer->is_counted = false;
     }
     consumers->changed = NULL;
-    return op_count;
 }
 
 void consumers_total(const struct consumers *consumers, uint64_t out_by_state[CLAIM_STATES]) {

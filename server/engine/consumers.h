@@ -50,8 +50,11 @@ MUST_CHECK enum err consumers_add(struct consumers *consumers, struct bytes tena
 void consumers_count(struct consumers *consumers, struct consumer *consumer, int from_state,
                      int to_state);
 
-// Writes what changed since the last group into a frame; returns how many ops that were.
-uint32_t consumers_put_changes(struct consumers *consumers, struct buf *frame);
+// Appends what changed since the last group to a frame; returns how many ops that were. A memory
+// failure shows in frame->failed. The changes stay pending until consumers_changes_taken.
+uint32_t consumers_put_changes(const struct consumers *consumers, struct buf *frame);
+// The group that carries them is on its way.
+void consumers_changes_taken(struct consumers *consumers);
 
 // Sums the counts of all consumers.
 void consumers_total(const struct consumers *consumers, uint64_t out_by_state[CLAIM_STATES]);

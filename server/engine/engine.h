@@ -56,8 +56,8 @@ MUST_CHECK enum err engine_create(const struct engine_options *options, struct e
 void engine_destroy(struct engine *engine);
 
 // Takes an operation. Its `done` runs exactly once, from engine_turn, never inside this call; also
-// when it is refused (QUEUE_FULL, DISK_RESERVE, DRAINING, NO_MEMORY).
-void engine_submit(struct engine *engine, struct engine_op *op);
+// when it is refused (QUEUE_FULL, DISK_RESERVE, DRAINING). ERR_NO_MEMORY: not taken, `done` never runs.
+MUST_CHECK enum err engine_submit(struct engine *engine, struct engine_op *op);
 
 // The caller's client went away: a parked operation ends now with ERR_CANCELLED, others go on. Not
 // after `done`.

@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+#define TIMERS_SPARE 16
+
 void timers_deinit(struct timers *timers) {
     mem_free(timers->heap);
     *timers = (struct timers){0};
@@ -54,14 +56,21 @@ void timers_unset(struct timers *timers, struct timer *timer) {
     sift_down(timers, last->slot);
 }
 
+static bool timers_grow(struct timers *timers) {
+    size_t cap = timers->cap == 0 ? 64 : timers->cap * 2;
+    struct timer **heap = mem_realloc(timers->heap, cap * sizeof *heap);
+    if (heap == NULL) return false;
+    timers->heap = heap;
+    timers->cap = cap;
+    return true;
+}
+
 enum err timers_set(struct timers *timers, struct timer *timer, struct store_ms at) {
     timers_unset(timers, timer);
-    if (timers->count + 1 >= timers->cap) {
-        size_t cap = timers->cap == 0 ? 64 : timers->cap * 2;
-        struct timer **heap = mem_realloc(timers->heap, cap * sizeof *heap);
-        if (heap == NULL) return ERR_NO_MEMORY;
-        timers->heap = heap;
-        timers->cap = cap;
+    // Grown ahead of need, so that the few timers that must not fail find room (TIMERS_SPARE).
+    if (timers->count + TIMERS_SPARE >= timers->cap && !timers_grow(timers) &&
+        timers->count + 1 >= timers->cap) {
+        return ERR_NO_MEMORY;
     }
     timer->at = at;
     timer->sequence = timers->sequence_next++;
