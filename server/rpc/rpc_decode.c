@@ -19,7 +19,7 @@ _Static_assert((int)CLAIM_AS_REJECTED == CLAIMD__V1__RESOLUTION__RESOLUTION_REJE
 _Static_assert((int)CLAIM_AS_RETRY == CLAIMD__V1__RESOLUTION__RESOLUTION_RETRY, "");
 _Static_assert((int)CLAIM_AS_DEAD_LETTER == CLAIMD__V1__RESOLUTION__RESOLUTION_DEAD_LETTER, "");
 
-// --- texts and bodies -----------------------------------------------------------------------------
+// --- texts and bodies ----------------------------------------------------------------------------
 
 static struct bytes view_of(ProtobufCBinaryData data) {
     return (struct bytes){data.data, data.len};
@@ -93,7 +93,7 @@ static bool take_token(uint64_t token, uint64_t *out, struct rpc_fault *fault) {
     return true;
 }
 
-// --- times ----------------------------------------------------------------------------------------
+// --- times ---------------------------------------------------------------------------------------
 
 #define NANOS_PER_MS 1000000
 #define NANOS_MAX 999999999
@@ -163,7 +163,7 @@ static bool take_timestamp(const Google__Protobuf__Timestamp *given, const char 
     return true;
 }
 
-// --- requests -------------------------------------------------------------------------------------
+// --- requests ------------------------------------------------------------------------------------
 
 // How the request of a verb is read.
 struct op_decoder {
@@ -268,8 +268,8 @@ static bool take_fail(const ProtobufCMessage *message, struct engine_op *op,
     struct claim_command *cmd = &op->command;
     bool has_payload =
         fail->optional_payload_case == CLAIMD__V1__FAIL_REQUEST__OPTIONAL_PAYLOAD_PAYLOAD;
-    // LAPSED comes after the last kind that a client may give. A message may be of any length: it is
-    // cut when it is stored.
+    // LAPSED comes after the last kind that a client may give. A message may be of any length: it
+    // is cut when it is stored.
     bool valid =
         take_identity(fail->consumer, fail->message_id, op, fault) &&
         take_token(fail->token, &cmd->token, fault) &&
@@ -350,7 +350,7 @@ static bool take_get_claim(const ProtobufCMessage *message, struct engine_op *op
     return take_identity(get->consumer, get->message_id, op, fault);
 }
 
-// --- entry points ---------------------------------------------------------------------------------
+// --- entry points --------------------------------------------------------------------------------
 
 // All alike but for the three things that a decoder says.
 #define DECODE(name, verb_of)                                                                      \

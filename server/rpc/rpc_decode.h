@@ -1,5 +1,5 @@
-// Requests into operations: unpacks wire bytes and validates everything that can be said of a request
-// without looking at the claim.
+// Requests into operations: unpacks wire bytes and validates everything that can be said of a
+// request without looking at the claim.
 //
 // Views in what is filled in point into the arena, never into the wire bytes, which may be freed at
 // once. Everything returns ERR_OK; ERR_INVALID_ARGUMENT with *out_fault naming the field and the

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "rpc/rpc_reply.h"
 
-// --- Begin ----------------------------------------------------------------------------------------
+// --- Begin ---------------------------------------------------------------------------------------
 
 static Claimd__V1__Takeover *put_takeover(struct rpc_reply *reply, const struct claim_record *rec) {
     if (rec->attempt_count <= 1) return NULL;
@@ -94,7 +94,7 @@ void rpc_encode_begin(const struct engine_op *op, struct rpc_reply *reply) {
     rpc_reply_finish(reply, &begin->base);
 }
 
-// --- the other commands ---------------------------------------------------------------------------
+// --- the other commands --------------------------------------------------------------------------
 
 void rpc_encode_complete(const struct engine_op *op, struct rpc_reply *reply) {
     rpc_reply_start(reply);

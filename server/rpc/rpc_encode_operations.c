@@ -4,7 +4,7 @@
 #include "claimd/v1/operations.pb-c.h"
 #include "rpc/rpc_reply.h"
 
-// --- GetClaim -------------------------------------------------------------------------------------
+// --- GetClaim ------------------------------------------------------------------------------------
 
 static Claimd__V1__Attempt *put_attempt(struct rpc_reply *reply, const struct claim_attempt *from) {
     Claimd__V1__Attempt *attempt = rpc_reply_message(reply, &claimd__v1__attempt__descriptor);
@@ -114,7 +114,7 @@ void rpc_encode_get_claim(const struct engine_op *op, struct rpc_reply *reply) {
     rpc_reply_finish(reply, &get->base);
 }
 
-// --- Prune and GetStatus --------------------------------------------------------------------------
+// --- Prune and GetStatus -------------------------------------------------------------------------
 
 void rpc_encode_prune(const struct prune_progress *progress, struct rpc_reply *reply) {
     rpc_reply_start(reply);

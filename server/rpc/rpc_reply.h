@@ -1,7 +1,7 @@
 // The parts that replies are made of, and the memory that they are made in.
 //
-// For the rpc_encode files only. Parts live in the reply's scratch; byte views are borrowed from the
-// operation. Times are clamped to what the well-known types can say.
+// For the rpc_encode files only. Parts live in the reply's scratch; byte views are borrowed from
+// the operation. Times are clamped to what the well-known types can say.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "claimd/v1/claims.pb-c.h"
 #include "rpc/rpc_encode.h"
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 void rpc_reply_start(struct rpc_reply *reply);
 // CHECKs that it fits: what a reply can consist of is bounded.
@@ -18,7 +18,7 @@ void *rpc_reply_alloc(struct rpc_reply *reply, size_t len);
 void *rpc_reply_message(struct rpc_reply *reply, const ProtobufCMessageDescriptor *descriptor);
 void rpc_reply_finish(struct rpc_reply *reply, const ProtobufCMessage *message);
 
-// --- parts ----------------------------------------------------------------------------------------
+// --- parts ---------------------------------------------------------------------------------------
 
 ProtobufCBinaryData rpc_reply_bytes(struct bytes bytes);
 Google__Protobuf__Timestamp *rpc_reply_time(struct rpc_reply *reply, struct wall_ms at);

@@ -24,10 +24,10 @@ void rpc_fault_set(struct rpc_fault *fault, const char *field, const char *limit
     va_end(args);
 }
 
-// --- texts ----------------------------------------------------------------------------------------
+// --- texts ---------------------------------------------------------------------------------------
 
-// What can be said of an error when nothing more is known, and how long to wait before a repeat that
-// may help.
+// What can be said of an error when nothing more is known, and how long to wait before a repeat
+// that may help.
 struct status_row {
     const char *text;
     int64_t retry_ms; // 0: no RetryInfo
@@ -183,7 +183,7 @@ static void message_of(const struct rpc_status_cause *cause, const struct rpc_fa
     }
 }
 
-// --- details --------------------------------------------------------------------------------------
+// --- details -------------------------------------------------------------------------------------
 
 // Texts are ours and never written through; protobuf-c declares them writable.
 static char *wire_text(const char *text) { return (char *)(uintptr_t)text; }

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-// --- the walk -------------------------------------------------------------------------------------
+// --- the walk ------------------------------------------------------------------------------------
 
 #define WIRE_TEXT_(value) #value
 #define WIRE_TEXT(value) WIRE_TEXT_(value)
@@ -187,7 +187,7 @@ static bool wire_check(const ProtobufCMessageDescriptor *descriptor, struct byte
     return true;
 }
 
-// --- unpacking ------------------------------------------------------------------------------------
+// --- unpacking -----------------------------------------------------------------------------------
 
 struct wire_allocator {
     struct arena *arena;
@@ -217,8 +217,8 @@ enum err rpc_wire_unpack(const ProtobufCMessageDescriptor *descriptor, struct by
         protobuf_c_message_unpack(descriptor, &allocator, wire.len, wire.data);
     if (message == NULL && state.failed) return ERR_NO_MEMORY;
     if (message == NULL) {
-        // The walk is the stricter of the two but for encodings that nobody writes, such as a field
-        // number padded to six bytes.
+        // The walk is the stricter of the two but for encodings that nobody writes, such as a
+        // field number padded to six bytes.
         rpc_fault_set(out_fault, "request", NULL,
                       "the request is not a well-formed protobuf message");
         return ERR_INVALID_ARGUMENT;

@@ -19,9 +19,9 @@
 // Messages within messages. The deepest request has a Duration.
 #define RPC_WIRE_DEPTH_MAX 4
 
-// Unpacks into the arena; views in the message point there, not into wire. ERR_INVALID_ARGUMENT with
-// *out_fault if the bytes are no such message, break a bound or hold a field that the descriptor
-// does not know; ERR_NO_MEMORY.
+// Unpacks into the arena; views in the message point there, not into wire. ERR_INVALID_ARGUMENT
+// with *out_fault if the bytes are no such message, break a bound or hold a field that the
+// descriptor does not know; ERR_NO_MEMORY.
 MUST_CHECK enum err rpc_wire_unpack(const ProtobufCMessageDescriptor *descriptor, struct bytes wire,
                                     struct arena *arena, ProtobufCMessage **out_message,
                                     struct rpc_fault *out_fault);
