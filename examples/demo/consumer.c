@@ -1,7 +1,7 @@
 /*
- * A payment consumer in C: RabbitMQ (librabbitmq), claimd (libclaimd), SQLite. consumer.py is the same
- * consumer in Python; both read the same environment and write the same log. This file talks to the
- * broker; handler.c has what is done with a message.
+ * A payment consumer in C: RabbitMQ (librabbitmq), claimd (libclaimd), SQLite. consumer.py is the
+ * same consumer in Python; both read the same environment and write the same log. This file talks
+ * to the broker; handler.c has what is done with a message.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,14 +26,12 @@
 
 static volatile sig_atomic_t consumer_stop_wanted = 0;
 
-static void consumer_ask_to_stop(int number)
-{
+static void consumer_ask_to_stop(int number) {
     (void)number;
     consumer_stop_wanted = 1;
 }
 
-static bool consumer_rpc_failed(amqp_rpc_reply_t reply, const char *what)
-{
+static bool consumer_rpc_failed(amqp_rpc_reply_t reply, const char *what) {
     if (reply.reply_type == AMQP_RESPONSE_NORMAL) return false;
     fprintf(stderr, "consumer: broker: %s: %s\n", what,
             reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION
@@ -43,8 +41,7 @@ static bool consumer_rpc_failed(amqp_rpc_reply_t reply, const char *what)
 }
 
 /* Connects, and asks for messages with acknowledgements of our own. */
-static bool consumer_connect(amqp_connection_state_t broker, const struct settings *settings)
-{
+static bool consumer_connect(amqp_connection_state_t broker, const struct settings *settings) {
     amqp_socket_t *socket = amqp_tcp_socket_new(broker);
     if (socket == NULL || amqp_socket_open(socket, "127.0.0.1", (int)settings->amqp_port) != 0) {
         fprintf(stderr, "consumer: broker: cannot connect to port %u\n", settings->amqp_port);
@@ -59,15 +56,14 @@ static bool consumer_connect(amqp_connection_state_t broker, const struct settin
     if (consumer_rpc_failed(amqp_get_rpc_reply(broker), "opening a channel")) return false;
     amqp_basic_qos(broker, CHANNEL, 0, PREFETCH, 0);
     if (consumer_rpc_failed(amqp_get_rpc_reply(broker), "setting the prefetch")) return false;
-    amqp_basic_consume(broker, CHANNEL, amqp_cstring_bytes(settings->queue), amqp_empty_bytes, 0,
-                       0, 0, amqp_empty_table);
+    amqp_basic_consume(broker, CHANNEL, amqp_cstring_bytes(settings->queue), amqp_empty_bytes, 0, 0,
+                       0, amqp_empty_table);
     return !consumer_rpc_failed(amqp_get_rpc_reply(broker), "consuming");
 }
 
 /* Tells the broker what became of a delivery. */
 static bool consumer_answer(amqp_connection_state_t broker, uint64_t delivery_tag,
-                            enum handler_verdict verdict)
-{
+                            enum handler_verdict verdict) {
     int status = AMQP_STATUS_OK;
     switch (verdict) {
     case HANDLER_ACK:
@@ -89,10 +85,9 @@ static bool consumer_answer(amqp_connection_state_t broker, uint64_t delivery_ta
 
 /* Takes one delivery, if one comes in time. False: no use going on. */
 static bool consumer_take_one(amqp_connection_state_t broker, const struct settings *settings,
-                              struct handler *handler)
-{
+                              struct handler *handler) {
     amqp_envelope_t envelope;
-    struct timeval patience = { .tv_usec = POLL_US };
+    struct timeval patience = {.tv_usec = POLL_US};
     amqp_maybe_release_buffers(broker);
     amqp_rpc_reply_t reply = amqp_consume_message(broker, &envelope, &patience, 0);
     if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION &&
@@ -111,15 +106,14 @@ static bool consumer_take_one(amqp_connection_state_t broker, const struct setti
     return good;
 }
 
-int main(void)
-{
+int main(void) {
     struct settings settings;
     if (!settings_read(&settings)) return EXIT_FAILURE;
     if (!trail_open(settings.trail)) {
         fprintf(stderr, "consumer: %s: %s\n", settings.trail, strerror(errno));
         return EXIT_FAILURE;
     }
-    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = consumer_ask_to_stop }, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = consumer_ask_to_stop}, NULL);
 
     bool good = false;
     amqp_connection_state_t broker = amqp_new_connection();

@@ -180,8 +180,8 @@ class Handler:
                         sent_ms, now_ms())
         if begun.outcome == pb.BEGIN_OUTCOME_CLAIMED:
             return self._do(message_id, begun, event)
-        # Final, or safe in claimd as a dead letter: the broker may forget it. IN_FLIGHT, NOT_YET and
-        # OUTCOME_UNKNOWN may still need a delivery.
+        # Final, or safe in claimd as a dead letter: the broker may forget it. IN_FLIGHT, NOT_YET
+        # and OUTCOME_UNKNOWN may still need a delivery.
         return begun.outcome in (pb.BEGIN_OUTCOME_DUPLICATE, pb.BEGIN_OUTCOME_DEAD_LETTERED)
 
     def _do(self, message_id, begun, event):

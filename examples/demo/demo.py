@@ -118,8 +118,8 @@ class Run:
             self.fleet.wait_until_working()
 
     def _wait_while_there_is_work(self):
-        """An event that is not charged may still be in somebody's hands, for a lease or two; then it
-        is lost, and waiting longer would not find it."""
+        """An event that is not charged may still be in somebody's hands, for a lease or two. Then it
+        is in the queue, or lost."""
         lost_at = time.monotonic() + 2 * self.lease_ms / 1000
         charges = self._charges()
         while True:
@@ -140,7 +140,7 @@ class Run:
                           f"{waiting_for}; {self._charges()} charges")
         time.sleep(0.02)
 
-    # --- the ledger -------------------------------------------------------------------------------
+    # --- the ledger ---
     def _make_ledger(self):
         schema = pathlib.Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
         with contextlib.closing(sqlite3.connect(self.ledger_path)) as ledger:
@@ -187,7 +187,7 @@ def say(text):
 def parse_options(argv):
     parser = argparse.ArgumentParser(prog="script/demo", description=__doc__)
     parser.add_argument("--events", type=int, help="how many payment events (default 2000)")
-    parser.add_argument("--small", action="store_true", help="300 events, slower work: a quick look")
+    parser.add_argument("--small", action="store_true", help="300 events, slower work")
     parser.add_argument("--seed", type=int, help="repeat the choices of an earlier run")
     parser.add_argument("--sabotage", choices=("no-claim", "no-inbox", "ack-first"),
                         help="leave a guard out, to see the demo fail")

@@ -37,15 +37,14 @@ struct event {
     char *message_id;
 };
 
-static void handler_trail_repeat(void *context, const struct claimd_error *error, int64_t delay_ms)
-{
+static void handler_trail_repeat(void *context, const struct claimd_error *error,
+                                 int64_t delay_ms) {
     (void)context;
     (void)delay_ms;
     trail_write("repeat\t\t%s", claimd_status_name(error->status));
 }
 
-struct handler *handler_create(const struct settings *settings)
-{
+struct handler *handler_create(const struct settings *settings) {
     struct handler *handler = calloc(1, sizeof *handler);
     if (handler == NULL) return NULL;
     handler->settings = settings;
@@ -67,24 +66,21 @@ fail:
     return NULL;
 }
 
-void handler_destroy(struct handler *handler)
-{
+void handler_destroy(struct handler *handler) {
     if (handler == NULL) return;
     sink_close(handler->sink);
     claimd_client_close(handler->client);
     free(handler);
 }
 
-static void handler_free_event(struct event *event)
-{
+static void handler_free_event(struct event *event) {
     claimd_free(event->message_id);
     json_decref(event->json);
 }
 
 /* The message ID is the producer's natural key, not the broker's delivery. */
-static bool handler_read_event(const void *body, size_t body_bytes, struct event *out_event)
-{
-    struct event event = { .json = json_loadb(body, body_bytes, 0, NULL) };
+static bool handler_read_event(const void *body, size_t body_bytes, struct event *out_event) {
+    struct event event = {.json = json_loadb(body, body_bytes, 0, NULL)};
     json_int_t amount_cents = 0;
     if (json_unpack(event.json, "{s:s, s:s, s:I}", "intent", &event.intent, "type", &event.type,
                     "amount_cents", &amount_cents) != 0) {
@@ -93,7 +89,7 @@ static bool handler_read_event(const void *body, size_t body_bytes, struct event
         return false;
     }
     event.amount_cents = amount_cents;
-    const char *parts[] = { event.intent, event.type };
+    const char *parts[] = {event.intent, event.type};
     event.message_id = claimd_key_join(parts, 2);
     if (event.message_id == NULL) {
         fprintf(stderr, "consumer: joining the key: %s\n", strerror(errno));
@@ -105,8 +101,7 @@ static bool handler_read_event(const void *body, size_t body_bytes, struct event
 }
 
 /* The demo's orders to die here. SIGKILL: nothing is cleaned up, nothing is told to anybody. */
-static void handler_maybe_die(const struct handler *handler, const char *point)
-{
+static void handler_maybe_die(const struct handler *handler, const char *point) {
     if (strcmp(point, handler->settings->die_at) == 0 &&
         handler->started >= handler->settings->die_after) {
         trail_write("die\t%s", point);
@@ -114,16 +109,14 @@ static void handler_maybe_die(const struct handler *handler, const char *point)
     }
 }
 
-static int64_t handler_now_ms(void)
-{
+static int64_t handler_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static bool handler_begin(struct handler *handler, const struct event *event,
-                          claimd_begin_result **out_claim)
-{
+                          claimd_begin_result **out_claim) {
     /* No request_id of our own: the library makes one for this call and its repeats. */
     struct claimd_begin_request begin = CLAIMD_BEGIN_REQUEST_INIT;
     struct claimd_error error;
@@ -139,21 +132,20 @@ static bool handler_begin(struct handler *handler, const struct event *event,
         return false;
     }
     const claimd_takeover *takeover = claimd_begin_result_takeover(*out_claim);
-    trail_write("begin\t%s\t%s\t%" PRIu32 "\t%" PRIu64 "\t%s\t%" PRId64 "\t%" PRId64,
-                event->message_id, claimd_begin_outcome_name(claimd_begin_result_outcome(*out_claim)),
-                claimd_begin_result_attempt(*out_claim), claimd_begin_result_token(*out_claim),
-                claimd_attempt_end_name(claimd_takeover_previous_end(takeover)), sent_ms,
-                handler_now_ms());
+    trail_write(
+        "begin\t%s\t%s\t%" PRIu32 "\t%" PRIu64 "\t%s\t%" PRId64 "\t%" PRId64, event->message_id,
+        claimd_begin_outcome_name(claimd_begin_result_outcome(*out_claim)),
+        claimd_begin_result_attempt(*out_claim), claimd_begin_result_token(*out_claim),
+        claimd_attempt_end_name(claimd_takeover_previous_end(takeover)), sent_ms, handler_now_ms());
     return true;
 }
 
 /* The effect, in one transaction with its inbox row. */
-static bool handler_charge(struct handler *handler, const struct event *event, uint64_t token)
-{
+static bool handler_charge(struct handler *handler, const struct event *event, uint64_t token) {
     /* The card network takes its time. */
     uint32_t work_us = arc4random_uniform(2 * handler->settings->work_ms * 1000 + 1);
-    nanosleep(&(struct timespec){ .tv_sec = work_us / 1000000,
-                                  .tv_nsec = (long)(work_us % 1000000) * 1000 },
+    nanosleep(&(struct timespec){.tv_sec = work_us / 1000000,
+                                 .tv_nsec = (long)(work_us % 1000000) * 1000},
               NULL);
     struct charge charge = {
         .consumer = CONSUMER,
@@ -173,8 +165,7 @@ static bool handler_charge(struct handler *handler, const struct event *event, u
 }
 
 static enum handler_verdict handler_complete(struct handler *handler, const struct event *event,
-                                             uint64_t token)
-{
+                                             uint64_t token) {
     char result[64];
     snprintf(result, sizeof result, "{\"charged_cents\": %" PRId64 "}", event->amount_cents);
     struct claimd_complete_request complete = CLAIMD_COMPLETE_REQUEST_INIT;
@@ -200,8 +191,7 @@ static enum handler_verdict handler_complete(struct handler *handler, const stru
 
 /* We hold the claim: have the effect, once, and say so. */
 static enum handler_verdict handler_do(struct handler *handler, const struct event *event,
-                                       const claimd_begin_result *claim)
-{
+                                       const claimd_begin_result *claim) {
     uint64_t token = claimd_begin_result_token(claim);
     handler->started++;
     handler_maybe_die(handler, "after-begin");
@@ -219,8 +209,7 @@ static enum handler_verdict handler_do(struct handler *handler, const struct eve
     return handler_complete(handler, event, token);
 }
 
-static enum handler_verdict handler_claim(struct handler *handler, const struct event *event)
-{
+static enum handler_verdict handler_claim(struct handler *handler, const struct event *event) {
     claimd_begin_result *claim = NULL;
     if (!handler_begin(handler, event, &claim)) return HANDLER_BROKEN;
     enum handler_verdict verdict = HANDLER_REQUEUE;
@@ -244,8 +233,7 @@ static enum handler_verdict handler_claim(struct handler *handler, const struct 
     return verdict;
 }
 
-enum handler_verdict handler_handle(struct handler *handler, const void *body, size_t body_bytes)
-{
+enum handler_verdict handler_handle(struct handler *handler, const void *body, size_t body_bytes) {
     struct event event;
     if (!handler_read_event(body, body_bytes, &event)) return HANDLER_BROKEN;
     trail_write("deliver\t%s", event.message_id);

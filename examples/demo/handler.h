@@ -2,8 +2,7 @@
  * What is done with one message: claim it, charge, complete the claim. This is the part to copy.
  * Threads: one handler belongs to one thread.
  */
-#ifndef DEMO_HANDLER_H
-#define DEMO_HANDLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void handler_destroy(struct handler *handler);
 
 /* Handles one message body, which is borrowed. */
 enum handler_verdict handler_handle(struct handler *handler, const void *body, size_t body_bytes);
-
-#endif

@@ -9,11 +9,11 @@ class Counts:
     """Sums over the log lines of one language."""
 
     def __init__(self):
-        self.words = collections.Counter()      # deliver, complete, ack, requeue, repeat, fenced
-        self.outcomes = collections.Counter()   # of Begin
-        self.effects = collections.Counter()    # charged, reconciled, refused
-        self.deaths = collections.Counter()     # by point
-        self.takeovers = 0                      # claimed after an attempt that lapsed
+        self.words = collections.Counter()     # how often each first word occurs
+        self.outcomes = collections.Counter()  # of Begin
+        self.effects = collections.Counter()   # charged, reconciled, refused
+        self.deaths = collections.Counter()    # by point
+        self.takeovers = 0                     # claimed after an attempt that lapsed
         self.consumers = 0
 
     def add(self, lines):
@@ -47,7 +47,7 @@ class Grant(typing.NamedTuple):
 
 
 def grants(fleet):
-    """message_id -> its grants, by attempt. Those of consumers killed before they wrote are lost."""
+    """message_id -> its grants, by attempt; without those that a killed consumer could not write."""
     seen = collections.defaultdict(list)
     for member in fleet.members:
         for line in member.lines():

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool settings_read_text(const char *name, const char **out_text)
-{
+static bool settings_read_text(const char *name, const char **out_text) {
     const char *text = getenv(name);
     if (text == NULL) {
         fprintf(stderr, "consumer: %s is not set; script/demo sets it\n", name);
@@ -15,8 +14,7 @@ static bool settings_read_text(const char *name, const char **out_text)
     return true;
 }
 
-static bool settings_read_number(const char *name, uint32_t *out_number)
-{
+static bool settings_read_number(const char *name, uint32_t *out_number) {
     const char *text = NULL;
     if (!settings_read_text(name, &text)) return false;
     uint32_t number = 0;
@@ -33,8 +31,7 @@ static bool settings_read_number(const char *name, uint32_t *out_number)
     return true;
 }
 
-static bool settings_read_guards(struct settings *out_settings)
-{
+static bool settings_read_guards(struct settings *out_settings) {
     const char *sabotage = NULL;
     if (!settings_read_text("DEMO_SABOTAGE", &sabotage)) return false;
     out_settings->use_claim = strcmp(sabotage, "no-claim") != 0;
@@ -43,8 +40,7 @@ static bool settings_read_guards(struct settings *out_settings)
     return true;
 }
 
-bool settings_read(struct settings *out_settings)
-{
+bool settings_read(struct settings *out_settings) {
     return settings_read_guards(out_settings) &&
            settings_read_text("DEMO_QUEUE", &out_settings->queue) &&
            settings_read_text("DEMO_CLAIMD", &out_settings->claimd) &&

@@ -2,19 +2,18 @@
  * What the driver tells a consumer, from the environment (fleet.py sets it).
  * Owns nothing: the texts are the environment's own and live as long as the process.
  */
-#ifndef DEMO_SETTINGS_H
-#define DEMO_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct settings {
     const char *queue;
-    const char *claimd;   /* host:port */
-    const char *ledger;   /* path of the SQLite file */
-    const char *trail;    /* path of this consumer's log */
-    const char *owner;    /* who claims, for people */
-    const char *die_at;   /* where to kill itself; "" for nowhere */
+    const char *claimd; /* host:port */
+    const char *ledger; /* path of the SQLite file */
+    const char *trail;  /* path of this consumer's log */
+    const char *owner;  /* who claims, for people */
+    const char *die_at; /* where to kill itself; "" for nowhere */
     uint32_t amqp_port;
     uint32_t lease_ms;
     uint32_t work_ms;
@@ -27,5 +26,3 @@ struct settings {
 
 /* Reads all of it. False: something is missing or not a number; a line on stderr says what. */
 bool settings_read(struct settings *out_settings);
-
-#endif

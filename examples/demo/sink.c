@@ -23,14 +23,12 @@ struct sink {
     sqlite3_stmt *statements[SINK_COUNT];
 };
 
-static bool sink_failed(struct sink *sink, const char *what)
-{
+static bool sink_failed(struct sink *sink, const char *what) {
     fprintf(stderr, "consumer: ledger: %s: %s\n", what, sqlite3_errmsg(sink->db));
     return false;
 }
 
-struct sink *sink_open(const char *path)
-{
+struct sink *sink_open(const char *path) {
     struct sink *sink = calloc(1, sizeof *sink);
     if (sink == NULL) return NULL;
     if (sqlite3_open_v2(path, &sink->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
@@ -51,8 +49,7 @@ fail:
     return NULL;
 }
 
-void sink_close(struct sink *sink)
-{
+void sink_close(struct sink *sink) {
     if (sink == NULL) return;
     for (int i = 0; i < SINK_COUNT; i++) sqlite3_finalize(sink->statements[i]);
     sqlite3_close(sink->db);
@@ -61,8 +58,7 @@ void sink_close(struct sink *sink)
 
 /* Binds the first two parameters, where they are given; returns the statement. */
 static sqlite3_stmt *sink_bind(struct sink *sink, enum sink_statement which, const char *first,
-                               const char *second)
-{
+                               const char *second) {
     sqlite3_stmt *statement = sink->statements[which];
     sqlite3_reset(statement);
     if (first != NULL) sqlite3_bind_text(statement, 1, first, -1, SQLITE_TRANSIENT);
@@ -72,15 +68,13 @@ static sqlite3_stmt *sink_bind(struct sink *sink, enum sink_statement which, con
 
 /* One step to the end. A read or write lock that is left behind is one that others wait for, so the
  * statement is always reset. */
-static bool sink_step(sqlite3_stmt *statement, int *out_result)
-{
+static bool sink_step(sqlite3_stmt *statement, int *out_result) {
     *out_result = sqlite3_step(statement);
     sqlite3_reset(statement);
     return *out_result == SQLITE_DONE || *out_result == SQLITE_ROW;
 }
 
-bool sink_find(struct sink *sink, const char *consumer, const char *message_id, bool *out_found)
-{
+bool sink_find(struct sink *sink, const char *consumer, const char *message_id, bool *out_found) {
     int result = SQLITE_ERROR;
     if (!sink_step(sink_bind(sink, SINK_FIND, consumer, message_id), &result)) {
         return sink_failed(sink, "looking into the inbox");
@@ -89,15 +83,13 @@ bool sink_find(struct sink *sink, const char *consumer, const char *message_id, 
     return true;
 }
 
-static bool sink_run(struct sink *sink, enum sink_statement which)
-{
+static bool sink_run(struct sink *sink, enum sink_statement which) {
     int result = SQLITE_ERROR;
     return sink_step(sink_bind(sink, which, NULL, NULL), &result);
 }
 
 /* The inbox row; *out_new is false if there was one already. */
-static bool sink_note(struct sink *sink, const struct charge *charge, bool *out_new)
-{
+static bool sink_note(struct sink *sink, const struct charge *charge, bool *out_new) {
     sqlite3_stmt *note = sink_bind(sink, SINK_NOTE, charge->consumer, charge->message_id);
     /* Tokens stay below 2^53, so SQLite's signed integers hold them. */
     sqlite3_bind_int64(note, 3, (sqlite3_int64)charge->token);
@@ -107,8 +99,7 @@ static bool sink_note(struct sink *sink, const struct charge *charge, bool *out_
     return true;
 }
 
-static bool sink_book(struct sink *sink, const struct charge *charge)
-{
+static bool sink_book(struct sink *sink, const struct charge *charge) {
     sqlite3_stmt *book = sink_bind(sink, SINK_CHARGE, charge->intent, charge->event_type);
     sqlite3_bind_int64(book, 3, charge->amount_cents);
     sqlite3_bind_text(book, 4, charge->charged_by, -1, SQLITE_TRANSIENT);
@@ -116,8 +107,7 @@ static bool sink_book(struct sink *sink, const struct charge *charge)
     return sink_step(book, &result);
 }
 
-bool sink_charge(struct sink *sink, const struct charge *charge, bool *out_charged)
-{
+bool sink_charge(struct sink *sink, const struct charge *charge, bool *out_charged) {
     if (!sink_run(sink, SINK_BEGIN)) return sink_failed(sink, "beginning");
     bool is_new = true;
     bool ok = !charge->use_inbox || sink_note(sink, charge, &is_new);

@@ -3,8 +3,7 @@
  * consumers share (schema.sql).
  * Threads: one sink belongs to one thread.
  */
-#ifndef DEMO_SINK_H
-#define DEMO_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,9 +29,7 @@ void sink_close(struct sink *sink);
 /* Whether the effect of this message is already there. False: the database failed. */
 bool sink_find(struct sink *sink, const char *consumer, const char *message_id, bool *out_found);
 
-/* Makes the charge, and notes it in the inbox, in one transaction: both or neither. If the inbox knows
- * the message, nothing is charged and *out_charged is false. False: the database failed; nothing
- * happened. */
+/* Makes the charge, and notes it in the inbox, in one transaction: both or neither. If the inbox
+ * knows the message, nothing is charged and *out_charged is false. False: the database failed;
+ * nothing happened. */
 bool sink_charge(struct sink *sink, const struct charge *charge, bool *out_charged);
-
-#endif

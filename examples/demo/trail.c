@@ -8,14 +8,12 @@
 
 static int trail_fd = -1;
 
-bool trail_open(const char *path)
-{
+bool trail_open(const char *path) {
     trail_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     return trail_fd >= 0;
 }
 
-void trail_write(const char *format, ...)
-{
+void trail_write(const char *format, ...) {
     char line[4096];
     va_list arguments;
     va_start(arguments, format);

@@ -3,16 +3,13 @@
  * before a SIGKILL is there after it. The driver counts from it (report.py).
  * Threads: any; lines do not mix.
  */
-#ifndef DEMO_TRAIL_H
-#define DEMO_TRAIL_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Opens the file of this process for appending. False: it cannot be opened. */
 bool trail_open(const char *path);
 
-/* Appends one line, formatted as by printf; the newline is added. A line that cannot be written ends
- * the process: a consumer whose deeds are not counted is of no use to the demo. */
+/* Appends one line, formatted as by printf; the newline is added. A line that cannot be written
+ * ends the process: a consumer whose deeds are not counted is of no use to the demo. */
 __attribute__((format(printf, 1, 2))) void trail_write(const char *format, ...);
-
-#endif
