@@ -55,7 +55,15 @@
 #define LIMIT_MARK_IDLE_MS (INT64_C(60) * 1000)
 #define LIMIT_RETENTION_PAUSE_MS (INT64_C(60) * 1000) // least time between two retention passes
 #define LIMIT_HOUSEKEEPING_MS INT64_C(1000) // disk reserve looked at, high-water mark flushed
-#define LIMIT_DRAIN_MS (INT64_C(10) * 1000) // clean shutdown, then calls are cancelled
+#define LIMIT_DRAIN_NOTICE_MS INT64_C(300) // from NOT_SERVING to closing the port: ends are still taken
+#define LIMIT_DRAIN_MS (INT64_C(10) * 1000) // then running calls are cancelled
+
+// --- gRPC ---------------------------------------------------------------------------------------
+#define LIMIT_STREAMS_PER_CONNECTION 1024
+#define LIMIT_CALLS_POSTED_HOT 64 // per method that consumers call for every message
+#define LIMIT_CALLS_POSTED_COLD 8
+#define LIMIT_GRPC_MEMORY_BYTES (256 * 1024 * 1024) // gRPC's own quota: the last line of defence
+#define LIMIT_WATCHES_MAX 1024
 
 // --- disk ---------------------------------------------------------------------------------------
 #define LIMIT_DISK_SOFT_RESERVE_BYTES (UINT64_C(1) << 30)

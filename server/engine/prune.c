@@ -53,7 +53,7 @@ struct prune {
     uint64_t removed_count;
     struct optional_store_ms next_due; // of the records seen that stay
     bool ended;
-    enum err err;
+    enum err err; // the first one met, by either
 
     // The engine's.
     uint32_t ops_out;
@@ -140,10 +140,8 @@ static enum err walk(struct prune *prune, struct bytes prefix) {
         if (err != ERR_OK) break;
         bool report = prune->scanned_count % PRUNE_REPORT_RECORDS == 0;
         if (prune->candidate_count == LIMIT_PRUNE_CHUNK_RECORDS || report) hand_over(prune, false);
-        if (is_stopping(prune)) {
-            err = ERR_CANCELLED;
-            break;
-        }
+        err = is_stopping(prune) ? ERR_CANCELLED : prune->err;
+        if (err != ERR_OK) break;
     }
     // What is left belongs to this view and its position.
     if (err == ERR_NOT_FOUND && prune->candidate_count > 0) hand_over(prune, false);
@@ -169,8 +167,9 @@ static void thread_exited(struct job *job, void *context);
 static void *prune_main(void *self) {
     struct prune *prune = self;
     struct engine *engine = prune->engine;
-    prune->err = walk_all(prune);
-    prune->candidate_count = 0; // of a walk that failed
+    enum err err = walk_all(prune);
+    if (prune->err == ERR_OK) prune->err = err; // the engine may have met one already
+    prune->candidate_count = 0;                 // of a walk that failed
     hand_over(prune, true);
     if (!prune->dry_run && prune->removed_count >= PRUNE_COMPACT_RECORDS && !is_stopping(prune)) {
         store_compact(engine->options.store, KEYSPACE_DONE);
