@@ -67,7 +67,8 @@ class OperationServiceServicer:
     def Prune(self, request, context):
         """Removes SUCCEEDED, REJECTED and DISCARDED claims last updated before a time; streams progress,
         and ends with the exact count. Afterwards the same message ID is claimed anew.
-        Errors: FAILED_PRECONDITION/WINDOW_VIOLATION if `before` reaches into a redelivery window.
+        Errors: NOT_FOUND if there is no such consumer; FAILED_PRECONDITION/WINDOW_VIOLATION if
+        `before` reaches into a redelivery window (unless force), and then nothing is removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
