@@ -118,8 +118,8 @@ class Run:
             self.fleet.wait_until_working()
 
     def _wait_while_there_is_work(self):
-        """An event that is not charged may still be in somebody's hands, for a lease or two. Then it
-        is in the queue, or lost."""
+        """An event that is not charged may still be in somebody's hands, for a lease or two. Then
+        it is in the queue, or lost."""
         lost_at = time.monotonic() + 2 * self.lease_ms / 1000
         charges = self._charges()
         while True:

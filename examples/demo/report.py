@@ -47,7 +47,7 @@ class Grant(typing.NamedTuple):
 
 
 def grants(fleet):
-    """message_id -> its grants, by attempt; without those that a killed consumer could not write."""
+    """message_id -> its grants, by attempt, as far as consumers lived to write them down."""
     seen = collections.defaultdict(list)
     for member in fleet.members:
         for line in member.lines():
