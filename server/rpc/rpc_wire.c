@@ -20,6 +20,7 @@ struct wire_level {
     const ProtobufCMessageDescriptor *descriptor;
     size_t end;             // offset just past its bytes
     const char *field_name; // that it is the value of; NULL for the request itself
+    uint64_t entered;       // bits of the fields of message type that occurred, by index
 };
 
 struct wire_walk {
@@ -105,6 +106,15 @@ static bool wire_unknown(struct wire_walk *walk, uint64_t number) {
     return false;
 }
 
+// Protobuf merges a message field that occurs again with the first. protobuf-c drops the numbers of
+// the first instead, so that a Duration would silently be another one. No encoder writes that.
+static bool wire_repeated(struct wire_walk *walk, const char *name) {
+    char path[sizeof walk->fault->field];
+    wire_path(walk, name, path, sizeof path);
+    rpc_fault_set(walk->fault, path, "once", "%s is given more than once", path);
+    return false;
+}
+
 static bool wire_mistyped(struct wire_walk *walk, const char *name) {
     char path[sizeof walk->fault->field];
     wire_path(walk, name, path, sizeof path);
@@ -116,6 +126,13 @@ static bool wire_mistyped(struct wire_walk *walk, const char *name) {
 static bool wire_enter(struct wire_walk *walk, const ProtobufCFieldDescriptor *field,
                        uint64_t len) {
     if (len > walk->levels[walk->depth - 1].end - walk->reader.pos) return wire_malformed(walk);
+    struct wire_level *outer = &walk->levels[walk->depth - 1];
+    size_t index = (size_t)(field - outer->descriptor->fields);
+    CHECK(index < 64);
+    if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+        if ((outer->entered >> index & 1) != 0) return wire_repeated(walk, field->name);
+        outer->entered |= UINT64_C(1) << index;
+    }
     if (walk->depth == RPC_WIRE_DEPTH_MAX) {
         rpc_fault_set(walk->fault, "request", WIRE_TEXT(RPC_WIRE_DEPTH_MAX) " levels",
                       "the request nests messages deeper than %d levels", RPC_WIRE_DEPTH_MAX);
