@@ -1,0 +1,186 @@
+#include "engine_fixture.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include <check.h>
+
+#include "base/check.h"
+#include "engine/engine_private.h"
+
+// The longest that any wait for a thread of the engine may take. Passing it means "never".
+#define WAIT_SECONDS_MAX 60
+
+void fixture_wake(void *self) {
+    struct engine_fixture *fixture = self;
+    pthread_mutex_lock(&fixture->mutex);
+    fixture->wakes++;
+    pthread_cond_signal(&fixture->woken);
+    pthread_mutex_unlock(&fixture->mutex);
+}
+
+// Waits for a wake that came after the last call.
+static void wait_for_wake(struct engine_fixture *fixture) {
+    struct timespec until;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+    until.tv_sec += WAIT_SECONDS_MAX;
+    int status = 0;
+    pthread_mutex_lock(&fixture->mutex);
+    while (fixture->wakes == fixture->wakes_seen && status == 0) {
+        status = pthread_cond_timedwait(&fixture->woken, &fixture->mutex, &until);
+    }
+    fixture->wakes_seen = fixture->wakes;
+    pthread_mutex_unlock(&fixture->mutex);
+    ck_assert_msg(status == 0, "what the test waits for did not happen");
+}
+
+// --- opening and closing ------------------------------------------------------------------------
+
+static void dir_next(struct engine_fixture *fixture) {
+    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s/data%u", fixture->temp.path,
+                   ++fixture->dir_number);
+}
+
+void fixture_init_closed(struct engine_fixture *fixture) {
+    *fixture = (struct engine_fixture){.policy = policy_default,
+                                       .store_options = store_options_default()};
+    fake_clock_init(&fixture->clock);
+    pthread_mutex_init(&fixture->mutex, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&fixture->woken, &attributes);
+    pthread_condattr_destroy(&attributes);
+    fixture->options = (struct engine_options){
+        .time = fake_clock_source(&fixture->clock),
+        .policy = &fixture->policy,
+        .wake = fixture_wake,
+        .wake_self = fixture,
+        .group_inline_ops_max = LIMIT_GROUP_INLINE_OPS_MAX,
+        .disk_soft_reserve_bytes = 0, // the disk of the machine at hand is no part of a test
+        .disk_hard_reserve_bytes = 0,
+        .random_seed = 1,
+    };
+    temp_dir_create(TEMP_DIR_ON_DISK, &fixture->temp);
+    dir_next(fixture);
+    struct error_detail detail = {0};
+    enum err err = store_create(fixture->dir, FIXTURE_FIRST_TOKEN, &detail);
+    ck_assert_msg(err == ERR_OK, "create: %s: %s", error_reason(err), detail.text);
+}
+
+void fixture_init(struct engine_fixture *fixture) {
+    fixture_init_closed(fixture);
+    fixture_open(fixture);
+}
+
+enum err fixture_try_open(struct engine_fixture *fixture, struct error_detail *detail) {
+    CHECK(fixture->store == NULL);
+    enum err err = store_open(fixture->dir, &fixture->store_options, &fixture->store, detail);
+    if (err != ERR_OK) return err;
+    fixture->options.store = fixture->store;
+    err = engine_create(&fixture->options, &fixture->engine, detail);
+    if (err != ERR_OK) {
+        store_close(fixture->store);
+        fixture->store = NULL;
+    }
+    return err;
+}
+
+void fixture_open(struct engine_fixture *fixture) {
+    struct error_detail detail = {0};
+    enum err err = fixture_try_open(fixture, &detail);
+    ck_assert_msg(err == ERR_OK, "open: %s: %s", error_reason(err), detail.text);
+    fixture_settle(fixture); // the first retention pass is over
+}
+
+static bool is_idle(void *arg) {
+    const struct engine_fixture *fixture = arg;
+    return engine_is_idle(fixture->engine);
+}
+
+void fixture_close(struct engine_fixture *fixture) {
+    if (fixture->engine == NULL) return;
+    engine_drain(fixture->engine);
+    fixture_turn_until(fixture, is_idle, fixture);
+    engine_destroy(fixture->engine);
+    fixture->engine = NULL;
+    store_close(fixture->store);
+    fixture->store = NULL;
+}
+
+void fixture_reopen(struct engine_fixture *fixture) {
+    fixture_close(fixture);
+    fixture_open(fixture);
+}
+
+void fixture_crash_closed(struct engine_fixture *fixture) {
+    char from[sizeof fixture->dir];
+    fixture_settle(fixture);
+    (void)snprintf(from, sizeof from, "%s", fixture->dir);
+    dir_next(fixture);
+    temp_dir_copy_path(from, fixture->dir);
+    fixture_close(fixture);
+    temp_dir_remove_path(from);
+}
+
+void fixture_crash(struct engine_fixture *fixture) {
+    fixture_crash_closed(fixture);
+    fixture_open(fixture);
+}
+
+void fixture_deinit(struct engine_fixture *fixture) {
+    fixture_close(fixture);
+    arena_deinit(&fixture->answers);
+    temp_dir_remove(&fixture->temp);
+    pthread_cond_destroy(&fixture->woken);
+    pthread_mutex_destroy(&fixture->mutex);
+}
+
+// --- turns --------------------------------------------------------------------------------------
+
+void fixture_turn(struct engine_fixture *fixture) {
+    fixture->turn_due = engine_turn(fixture->engine);
+    // A turn does all that is due: nobody may have to call it again for what was due already.
+    ck_assert_int_gt(fixture->turn_due.ns, time_boot(&fixture->options.time).ns);
+}
+
+void fixture_turn_until(struct engine_fixture *fixture, bool (*is_so)(void *arg), void *arg) {
+    for (;;) {
+        fixture_turn(fixture);
+        if (is_so(arg)) return;
+        wait_for_wake(fixture);
+    }
+}
+
+static bool is_settled(void *arg) {
+    const struct engine_fixture *fixture = arg;
+    const struct engine *engine = fixture->engine;
+    return engine->op_count == engine->waiters.count && engine->flying == NULL &&
+           engine->forming->commit.op_count == 0 && engine->retention == NULL;
+}
+
+void fixture_settle(struct engine_fixture *fixture) {
+    fixture_turn_until(fixture, is_settled, fixture);
+}
+
+void fixture_advance(struct engine_fixture *fixture, int64_t ms) {
+    fake_clock_advance(&fixture->clock, ms);
+    fixture_settle(fixture);
+}
+
+struct store_ms fixture_now(const struct engine_fixture *fixture) {
+    return engine_store_now(fixture->engine);
+}
+
+struct engine_stats fixture_stats(const struct engine_fixture *fixture) {
+    struct engine_stats stats;
+    engine_stats(fixture->engine, &stats);
+    return stats;
+}
+
+void fixture_flush(struct engine_fixture *fixture) {
+    // Compaction starts with a flush, and what it writes is not in the cache.
+    store_compact(fixture->store, KEYSPACE_OPEN);
+    store_compact(fixture->store, KEYSPACE_DONE);
+    store_compact(fixture->store, KEYSPACE_BLOB);
+}
