@@ -42,12 +42,18 @@ static uint64_t op_hash(const struct identity *identity) {
            identity_hash(identity->message_id);
 }
 
+static void wait_fire(struct timer *timer, void *context) {
+    (void)context;
+    engine_op_unpark(CONTAINER_OF(timer, struct engine_op_private, timer), ERR_OK);
+}
+
 struct engine_op_private *engine_op_prepare(struct engine *engine, struct engine_op *op) {
     struct engine_op_private *private = op_list_pop(&engine->free_ops);
     if (private == NULL) {
         private = mem_zalloc(sizeof *private);
         if (private == NULL) return NULL;
         private->engine = engine;
+        private->timer.fire = wait_fire;
     }
     private->op = op;
     private->hash = op_hash(&op->identity);
@@ -379,7 +385,7 @@ static bool op_park(struct engine_op_private *private, struct store_ms now) {
     struct engine *engine = private->engine;
     const struct claim_decision *decision = &private->op->decision;
     bool waits = decision->outcome == CLAIM_IN_FLIGHT || decision->outcome == CLAIM_NOT_YET;
-    if (!waits || !private->wait_until.present || engine->draining ||
+    if (!waits || !private->wait_until.present || private->cancelled || engine->draining ||
         now.ms >= private->wait_until.at.ms) {
         return false;
     }
@@ -440,9 +446,11 @@ static void op_decide(struct engine_op_private *private) {
 
 // --- after the commit ---------------------------------------------------------------------------
 
-// A change that leaves the claim held answers nobody who waits; any other may.
+// A renewal answers nobody who waits; any other change may. A grant as well: an owner that reclaims
+// may end its lease sooner than the one that they wait for.
 static bool wakes_waiters(const struct claim_decision *decision) {
-    return decision->change == CLAIM_REMOVED || decision->record.state != CLAIM_PROCESSING;
+    return decision->change == CLAIM_REMOVED || decision->granted ||
+           decision->record.state != CLAIM_PROCESSING;
 }
 
 void engine_op_applied(struct engine_op_private *private, uint64_t position) {
