@@ -6,18 +6,19 @@
 
 #include "base/check.h"
 
-#define BYTES(text) {(const uint8_t *)(text), sizeof(text) - 1}
+#define BYTES(text)                                                                                \
+    { (const uint8_t *)(text), sizeof(text) - 1 }
 #define TEN(text) text text text text text text text text text text
 
 #define LONG_BODY TEN("thirty bytes of a long result ")
 // A character of three bytes lies across byte 256, and another one across byte 4096.
 #define FIFTEEN "fifteen bytes, "
 #define CHARACTER "\xE2\x82\xAC"
-#define LONG_255                                                                                   \
-    TEN(FIFTEEN) FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN
-#define LONG_3837 TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER)) /* 1200 */                     \
-    TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER))               /* 2400 */                     \
-    TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER))               /* 3600 */                     \
+#define LONG_255 TEN(FIFTEEN) FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN FIFTEEN
+#define LONG_3837                                                                                  \
+    TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER)) /* 1200 */                                   \
+    TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER)) /* 2400 */                                   \
+    TEN(TEN(CHARACTER CHARACTER CHARACTER CHARACTER)) /* 3600 */                                   \
     TEN(FIFTEEN) TEN("eight...") "seven.."
 #define LONG_MESSAGE LONG_255 CHARACTER LONG_3837 CHARACTER "the end"
 
@@ -38,7 +39,7 @@ _Static_assert(sizeof LONG_255 - 1 == 255, "a character lies across the end of a
 _Static_assert(sizeof LONG_255 - 1 + 3 + sizeof LONG_3837 - 1 == LIMIT_ERROR_MESSAGE_BYTES_MAX - 1,
                "a character lies across the end of an error");
 
-// --- going through a history ----------------------------------------------------------------------
+// --- going through a history ---------------------------------------------------------------------
 
 struct wall_ms claim_cases_wall(struct store_ms now) {
     return (struct wall_ms){INT64_C(1700000000000) + now.ms};
@@ -72,8 +73,8 @@ static void step(struct claim_case *claim, const struct policy *policy,
     struct claim_decision decision;
     if (command.token == 0) command.token = claim->token;
     claim_cases_compare(claim, &command, &context);
-    enum err err = claim_decide(claim->stored ? &claim->record : NULL, &command, &context,
-                                &decision);
+    enum err err =
+        claim_decide(claim->stored ? &claim->record : NULL, &command, &context, &decision);
     claim_model_decide(&claim->model, &command, &context, &answer);
     CHECK(err == ERR_OK);
     if (decision.granted) claim->token = context.token_next;
@@ -128,7 +129,7 @@ static void resolve(struct claim_case *claim, const struct policy *policy,
                                 .reason = claim_cases_reasons[2]});
 }
 
-// --- what operators' later verbs leave behind -----------------------------------------------------
+// --- what operators' later verbs leave behind ----------------------------------------------------
 
 typedef void patch(struct claim_record *record, struct store_ms now);
 
@@ -187,7 +188,7 @@ static void patch_worn_out(struct claim_record *record, struct store_ms now) {
     for (size_t i = 0; i < RETRY_LAPSED; i++) record->retry_counts[i] = UINT32_MAX;
 }
 
-// --- the cases ------------------------------------------------------------------------------------
+// --- the cases -----------------------------------------------------------------------------------
 
 struct visitor {
     claim_cases_visit *visit;

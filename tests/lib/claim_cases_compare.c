@@ -60,9 +60,9 @@ static void note(const struct claim_case *claim, const struct claim_command *com
     counts.differed++;
     int state = claim->stored ? (int)claim->record.state : 0;
     size_t i = 0;
-    while (i < kind_count && !(strcmp(kinds[i].field, field) == 0 &&
-                               kinds[i].verb == command->verb && kinds[i].state == state &&
-                               kinds[i].settled == settled)) {
+    while (i < kind_count &&
+           !(strcmp(kinds[i].field, field) == 0 && kinds[i].verb == command->verb &&
+             kinds[i].state == state && kinds[i].settled == settled)) {
         i++;
     }
     if (i == KINDS_MAX) return;
@@ -101,8 +101,7 @@ bool claim_cases_compare(const struct claim_case *claim, const struct claim_comm
     struct model_answer answer;
     struct claim_decision decision;
     claim_model_decide(&model, command, context, &answer);
-    enum err err =
-        claim_decide(claim->stored ? &claim->record : NULL, command, context, &decision);
+    enum err err = claim_decide(claim->stored ? &claim->record : NULL, command, context, &decision);
     const char *field = claim_model_difference(&answer, err, &decision);
     counts.compared++;
     if (field != NULL) {

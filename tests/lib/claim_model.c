@@ -11,7 +11,7 @@ struct turn {
     struct claim_record view; // the claim as it is seen now, if there is one
 };
 
-// --- arithmetic -----------------------------------------------------------------------------------
+// --- arithmetic ----------------------------------------------------------------------------------
 
 static int64_t clamp(__int128 value) {
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
@@ -25,7 +25,9 @@ static struct store_ms earlier_of(struct store_ms a, struct store_ms b) {
     return a.ms < b.ms ? a : b;
 }
 
-static struct store_ms later_of(struct store_ms a, struct store_ms b) { return a.ms > b.ms ? a : b; }
+static struct store_ms later_of(struct store_ms a, struct store_ms b) {
+    return a.ms > b.ms ? a : b;
+}
 
 static struct wall_ms wall_of(struct store_ms at, struct store_ms now, struct wall_ms wall_now) {
     return (struct wall_ms){clamp((__int128)wall_now.ms + at.ms - now.ms)};
@@ -63,7 +65,7 @@ static bool body_equal(const struct claim_body *a, const struct claim_body *b) {
     return a->present == b->present && (!a->present || bytes_equal(a->data, b->data));
 }
 
-// --- what time brings about -----------------------------------------------------------------------
+// --- what time brings about ----------------------------------------------------------------------
 
 enum lapse { NO_LAPSE, LAPSE_TO_RETRY, LAPSE_TO_UNKNOWN, LAPSE_TO_DEAD };
 
@@ -118,7 +120,7 @@ bool claim_model_look(const struct model_claim *claim, struct store_ms now, stru
     return !(mortal && out_record->expires_at.present && now.ms >= out_record->expires_at.at.ms);
 }
 
-// --- helpers of the cells -------------------------------------------------------------------------
+// --- helpers of the cells ------------------------------------------------------------------------
 
 static bool lapse_has_happened(const struct turn *turn) {
     enum lapse lapse = lapse_of(turn->claim, turn->context->now);
@@ -135,8 +137,8 @@ static void store(struct turn *turn, struct claim_record record) {
     turn->answer->record = record;
 }
 
-// For a token verb: the record as if the attempt had not lapsed. Only the error of a lapse that has
-// happened remains until another takes its place.
+// For a token verb: the record as if the attempt had not lapsed. Only the error of a lapse that
+// has happened remains until another takes its place.
 static struct claim_record unlapsed(const struct turn *turn) {
     struct claim_record record = turn->claim->known;
     if (lapse_has_happened(turn)) record.last_error = turn->view.last_error;
@@ -183,7 +185,7 @@ static void say_where_from(const struct turn *turn, struct claim_record *record)
     if (turn->command->event_time.present) record->event_time = turn->command->event_time;
 }
 
-// --- the cells of the table -----------------------------------------------------------------------
+// --- the cells of the table ----------------------------------------------------------------------
 
 static void nothing(struct turn *turn) { (void)turn; }
 static void not_found(struct turn *turn) { turn->answer->err = ERR_NOT_FOUND; }
@@ -279,7 +281,8 @@ static void held(struct turn *turn) {
     const struct claim_command *begin = turn->command;
     const struct claim_record *view = &turn->view;
     bool same_owner = bytes_equal(begin->owner, view->attempt.owner);
-    bool same_request = begin->request_id.len > 0 && bytes_equal(begin->request_id, view->request_id);
+    bool same_request =
+        begin->request_id.len > 0 && bytes_equal(begin->request_id, view->request_id);
     bool same_print = (begin->fingerprint.len > 0) == view->attempt_has_fingerprint;
     if (same_owner && same_request && same_print) {
         turn->answer->outcome = CLAIM_CLAIMED;
@@ -319,13 +322,20 @@ static void note_failure(const struct turn *turn, struct claim_record *record) {
 
 static bool counted_as(const struct turn *turn, enum retry_kind *out_kind) {
     switch (turn->command->fail_kind) {
-    case FAIL_TRANSIENT: *out_kind = RETRY_TRANSIENT; return true;
-    case FAIL_UNCLASSIFIED: *out_kind = RETRY_UNCLASSIFIED; return true;
-    case FAIL_POISON: *out_kind = RETRY_POISON; return true;
+    case FAIL_TRANSIENT:
+        *out_kind = RETRY_TRANSIENT;
+        return true;
+    case FAIL_UNCLASSIFIED:
+        *out_kind = RETRY_UNCLASSIFIED;
+        return true;
+    case FAIL_POISON:
+        *out_kind = RETRY_POISON;
+        return true;
     case FAIL_OUTCOME_UNKNOWN:
         *out_kind = RETRY_UNCLASSIFIED;
         return turn->context->policy->on_unknown == POLICY_RETRY;
-    case FAIL_LAPSED: break; // the server's own
+    case FAIL_LAPSED:
+        break; // the server's own
     }
     return false;
 }
@@ -431,9 +441,15 @@ static void resolve(struct turn *turn) {
     record.made_by_lapse = false;
     forget_token(&record);
     switch (command->resolution) {
-    case CLAIM_AS_SUCCEEDED: become_final(turn, &record, CLAIM_SUCCEEDED, &command->result); break;
-    case CLAIM_AS_REJECTED: become_final(turn, &record, CLAIM_REJECTED, &command->result); break;
-    case CLAIM_AS_RETRY: record.state = CLAIM_RECEIVED; break;
+    case CLAIM_AS_SUCCEEDED:
+        become_final(turn, &record, CLAIM_SUCCEEDED, &command->result);
+        break;
+    case CLAIM_AS_REJECTED:
+        become_final(turn, &record, CLAIM_REJECTED, &command->result);
+        break;
+    case CLAIM_AS_RETRY:
+        record.state = CLAIM_RECEIVED;
+        break;
     case CLAIM_AS_DEAD_LETTER:
         become_dead(&record, turn->context->now, turn->context->policy->dead_letter_retention);
         break;
@@ -470,21 +486,21 @@ static void prune(struct turn *turn) {
     if (!least.present || age >= least.ms) remove_claim(turn);
 }
 
-// --- the table ------------------------------------------------------------------------------------
+// --- the table -----------------------------------------------------------------------------------
 
 enum row {
     ABSENT, // or expired
     RECEIVED,
-    LIVE,         // PROCESSING
-    LAPSED,       // PROCESSING, to be taken over
-    WAITING,      // RETRYING
-    DUE,          // RETRYING
-    UNKNOWN,      // by Fail or reclaim
+    LIVE,    // PROCESSING
+    LAPSED,  // PROCESSING, to be taken over
+    WAITING, // RETRYING
+    DUE,     // RETRYING
+    UNKNOWN, // by Fail or reclaim
     UNKNOWN_LAPSE,
     SUCCEEDED,
     REJECTED,
-    CANCELLED,    // REJECTED by Cancel
-    DEAD,         // by Fail, reclaim or Resolve
+    CANCELLED, // REJECTED by Cancel
+    DEAD,      // by Fail, reclaim or Resolve
     DEAD_LAPSE,
     DISCARDED,
     ROWS,
@@ -494,41 +510,67 @@ typedef void cell(struct turn *turn);
 
 // clang-format off
 #define WRONG wrong_state
-#define NONE not_found
-static cell *const table[ROWS][CLAIM_VERBS] = {
-//                  Begin      Complete  Reject  Fail       Renew  Release  Register      Cancel        Resolve  Get      Settle         Prune
-[ABSENT]        = { grant_new, NONE,     NONE,   NONE,      NONE,  NONE,    register_new, cancel_new,   NONE,    NONE,    settle_expiry, prune },
-[RECEIVED]      = { grant,     WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      cancel,       WRONG,   nothing, nothing,       nothing },
-[LIVE]          = { held,      complete, reject, fail,      renew, release, nothing,      WRONG,        WRONG,   nothing, nothing,       nothing },
-[LAPSED]        = { take_over, complete, reject, fail,      renew, release, nothing,      WRONG,        WRONG,   nothing, nothing,       nothing },
-[WAITING]       = { not_yet,   WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      cancel,       WRONG,   nothing, nothing,       nothing },
-[DUE]           = { grant,     WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      cancel,       WRONG,   nothing, nothing,       nothing },
-[UNKNOWN]       = { unknown,   WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      WRONG,        resolve, nothing, nothing,       nothing },
-[UNKNOWN_LAPSE] = { unknown,   complete, reject, fail,      WRONG, release, nothing,      WRONG,        resolve, nothing, settle_lapse,  nothing },
-[SUCCEEDED]     = { duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      WRONG,        WRONG,   nothing, nothing,       prune },
-[REJECTED]      = { duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      WRONG,        WRONG,   nothing, nothing,       prune },
-[CANCELLED]     = { duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      cancel_again, WRONG,   nothing, nothing,       prune },
-[DEAD]          = { dead,      WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      WRONG,        WRONG,   nothing, nothing,       nothing },
-[DEAD_LAPSE]    = { dead,      complete, reject, fail_dead, WRONG, WRONG,   nothing,      WRONG,        WRONG,   nothing, settle_lapse,  nothing },
-[DISCARDED]     = { duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG,   nothing,      WRONG,        WRONG,   nothing, nothing,       prune },
+#define NONE  not_found
+static cell *const begin_and_token_verbs[ROWS][6] = {
+//                    Begin      Complete  Reject  Fail       Renew  Release
+    [ABSENT]        = {grant_new, NONE,     NONE,   NONE,      NONE,  NONE},
+    [RECEIVED]      = {grant,     WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [LIVE]          = {held,      complete, reject, fail,      renew, release},
+    [LAPSED]        = {take_over, complete, reject, fail,      renew, release},
+    [WAITING]       = {not_yet,   WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [DUE]           = {grant,     WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [UNKNOWN]       = {unknown,   WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [UNKNOWN_LAPSE] = {unknown,   complete, reject, fail,      WRONG, release},
+    [SUCCEEDED]     = {duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [REJECTED]      = {duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [CANCELLED]     = {duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [DEAD]          = {dead,      WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+    [DEAD_LAPSE]    = {dead,      complete, reject, fail_dead, WRONG, WRONG},
+    [DISCARDED]     = {duplicate, WRONG,    WRONG,  WRONG,     WRONG, WRONG},
+};
+static cell *const other_verbs[ROWS][6] = {
+//                    Register      Cancel        Resolve  Get      Settle         Prune
+    [ABSENT]        = {register_new, cancel_new,   NONE,    NONE,    settle_expiry, prune},
+    [RECEIVED]      = {nothing,      cancel,       WRONG,   nothing, nothing,       nothing},
+    [LIVE]          = {nothing,      WRONG,        WRONG,   nothing, nothing,       nothing},
+    [LAPSED]        = {nothing,      WRONG,        WRONG,   nothing, nothing,       nothing},
+    [WAITING]       = {nothing,      cancel,       WRONG,   nothing, nothing,       nothing},
+    [DUE]           = {nothing,      cancel,       WRONG,   nothing, nothing,       nothing},
+    [UNKNOWN]       = {nothing,      WRONG,        resolve, nothing, nothing,       nothing},
+    [UNKNOWN_LAPSE] = {nothing,      WRONG,        resolve, nothing, settle_lapse,  nothing},
+    [SUCCEEDED]     = {nothing,      WRONG,        WRONG,   nothing, nothing,       prune},
+    [REJECTED]      = {nothing,      WRONG,        WRONG,   nothing, nothing,       prune},
+    [CANCELLED]     = {nothing,      cancel_again, WRONG,   nothing, nothing,       prune},
+    [DEAD]          = {nothing,      WRONG,        WRONG,   nothing, nothing,       nothing},
+    [DEAD_LAPSE]    = {nothing,      WRONG,        WRONG,   nothing, settle_lapse,  nothing},
+    [DISCARDED]     = {nothing,      WRONG,        WRONG,   nothing, nothing,       prune},
 };
 #undef WRONG
 #undef NONE
 // clang-format on
+_Static_assert(CLAIM_REGISTER == 6 && CLAIM_VERBS == 12, "the first table ends before Register");
 
 static enum row row_of(const struct turn *turn) {
     const struct claim_record *view = &turn->view;
     struct store_ms now = turn->context->now;
     if (!turn->answer->exists) return ABSENT;
     switch (view->state) {
-    case CLAIM_RECEIVED: return RECEIVED;
-    case CLAIM_PROCESSING: return now.ms < view->lease_expires_at.ms ? LIVE : LAPSED;
-    case CLAIM_RETRYING: return now.ms < view->next_attempt_at.ms ? WAITING : DUE;
-    case CLAIM_UNKNOWN: return lapse_has_happened(turn) ? UNKNOWN_LAPSE : UNKNOWN;
-    case CLAIM_SUCCEEDED: return SUCCEEDED;
-    case CLAIM_REJECTED: return view->memory == CLAIM_MEMORY_CANCEL ? CANCELLED : REJECTED;
-    case CLAIM_DEAD_LETTERED: return lapse_has_happened(turn) ? DEAD_LAPSE : DEAD;
-    case CLAIM_DISCARDED: return DISCARDED;
+    case CLAIM_RECEIVED:
+        return RECEIVED;
+    case CLAIM_PROCESSING:
+        return now.ms < view->lease_expires_at.ms ? LIVE : LAPSED;
+    case CLAIM_RETRYING:
+        return now.ms < view->next_attempt_at.ms ? WAITING : DUE;
+    case CLAIM_UNKNOWN:
+        return lapse_has_happened(turn) ? UNKNOWN_LAPSE : UNKNOWN;
+    case CLAIM_SUCCEEDED:
+        return SUCCEEDED;
+    case CLAIM_REJECTED:
+        return view->memory == CLAIM_MEMORY_CANCEL ? CANCELLED : REJECTED;
+    case CLAIM_DEAD_LETTERED:
+        return lapse_has_happened(turn) ? DEAD_LAPSE : DEAD;
+    case CLAIM_DISCARDED:
+        return DISCARDED;
     }
     return ABSENT;
 }
@@ -536,12 +578,17 @@ static enum row row_of(const struct turn *turn) {
 // The verb that a memory is of; CLAIM_GET if of none that needs a token.
 static enum claim_verb verb_of(enum claim_memory memory) {
     switch (memory) {
-    case CLAIM_MEMORY_COMPLETE: return CLAIM_COMPLETE;
-    case CLAIM_MEMORY_REJECT: return CLAIM_REJECT;
-    case CLAIM_MEMORY_FAIL: return CLAIM_FAIL;
-    case CLAIM_MEMORY_RELEASE: return CLAIM_RELEASE;
+    case CLAIM_MEMORY_COMPLETE:
+        return CLAIM_COMPLETE;
+    case CLAIM_MEMORY_REJECT:
+        return CLAIM_REJECT;
+    case CLAIM_MEMORY_FAIL:
+        return CLAIM_FAIL;
+    case CLAIM_MEMORY_RELEASE:
+        return CLAIM_RELEASE;
     case CLAIM_MEMORY_CANCEL:
-    case CLAIM_MEMORY_NONE: break;
+    case CLAIM_MEMORY_NONE:
+        break;
     }
     return CLAIM_GET;
 }
@@ -604,7 +651,12 @@ static void decide(struct turn *turn) {
             return;
         }
     }
-    table[row_of(turn)][command->verb](turn);
+    enum row row = row_of(turn);
+    if (command->verb < CLAIM_REGISTER) {
+        begin_and_token_verbs[row][command->verb](turn);
+    } else {
+        other_verbs[row][command->verb - CLAIM_REGISTER](turn);
+    }
 }
 
 void claim_model_decide(struct model_claim *claim, const struct claim_command *command,

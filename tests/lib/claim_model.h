@@ -1,8 +1,9 @@
 // A second reading of docs/SEMANTICS.md: simple, slow, and written apart from server/core.
 //
 // The model keeps each claim as its last accepted command left it. What time brings about is never
-// stored: it is worked out from scratch whenever somebody looks. Remembered arguments are kept whole.
-// Tests compare claim_decide with it, field by field. Not thread-safe; views must outlive the claim.
+// stored: it is worked out from scratch whenever somebody looks. Remembered arguments are kept
+// whole. Tests compare claim_decide with it, field by field. Not thread-safe; views must outlive
+// the claim.
 #pragma once
 
 #include <stddef.h>
@@ -44,8 +45,8 @@ bool claim_model_look(const struct model_claim *claim, struct store_ms now, stru
 // Takes over the delay that chance has chosen within model_answer.jitter_ms.
 void claim_model_adopt(struct model_claim *claim, const struct claim_record *record);
 
-// The first field in which two records differ, as a static string; NULL if SPEC sees none. The times
-// of the first may be later by jitter_ms where model_answer says so.
+// The first field in which two records differ, as a static string; NULL if clients see none.
+// next_attempt_at of the first may be later by jitter_ms.
 const char *claim_model_record_difference(const struct claim_record *expected,
                                           const struct claim_record *actual, int64_t jitter_ms);
 

@@ -1,4 +1,4 @@
-// The comparing half of claim_model.h: every field that docs/SEMANTICS.md speaks of, and only those.
+// The comparing half of claim_model.h: every field that docs/SEMANTICS.md speaks of, no other.
 #include "lib/claim_model.h"
 
 #define DIFFER(condition, name)                                                                    \
@@ -17,8 +17,8 @@ static bool is_final(enum claim_state state) {
 static bool body_equal(const struct claim_body *a, const struct claim_body *b) {
     if (a->present != b->present) return false;
     if (!a->present) return true;
-    return a->expired == b->expired && a->in_blob == b->in_blob &&
-           a->size_bytes == b->size_bytes && bytes_equal(a->data, b->data);
+    return a->expired == b->expired && a->in_blob == b->in_blob && a->size_bytes == b->size_bytes &&
+           bytes_equal(a->data, b->data);
 }
 
 static const char *attempt_difference(const struct claim_attempt *a,
@@ -137,6 +137,5 @@ const char *claim_model_difference(const struct model_answer *expected, enum err
     DIFFER(expected->lapse_counted == decision->lapse_counted, "lapse_counted");
     DIFFER(expected->exists == decision->exists, "exists");
     if (!expected->exists) return NULL;
-    return claim_model_record_difference(&expected->record, &decision->record,
-                                         expected->jitter_ms);
+    return claim_model_record_difference(&expected->record, &decision->record, expected->jitter_ms);
 }

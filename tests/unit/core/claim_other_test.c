@@ -1,5 +1,5 @@
-// Register, Cancel, Resolve, Get, Settle and Prune: every stored claim x every argument x every clock
-// relation, against the model.
+// Register, Cancel, Resolve, Get, Settle and Prune: every stored claim x every argument x every
+// clock relation, against the model.
 #include <check.h>
 #include <stdlib.h>
 
@@ -34,8 +34,8 @@ static void resolve(const struct claim_case *claim, struct store_ms now) {
         struct claim_command command = {.verb = CLAIM_RESOLVE};
         command.resolution = (enum claim_resolution)(CLAIM_AS_SUCCEEDED + i % 4);
         command.reason = claim_cases_reasons[i / 16 % 3];
-        bool final = command.resolution == CLAIM_AS_SUCCEEDED ||
-                     command.resolution == CLAIM_AS_REJECTED;
+        bool final =
+            command.resolution == CLAIM_AS_SUCCEEDED || command.resolution == CLAIM_AS_REJECTED;
         if (final) command.result = claim_cases_bodies[i / 4 % 4];
         compare(claim, now, &policy, command);
     }

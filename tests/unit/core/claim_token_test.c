@@ -40,7 +40,7 @@ static void finish(const struct claim_case *claim, struct store_ms now) {
             compare_tokens(claim, now, &policy, command);
         }
     }
-    policy.retention_ms = INT64_MAX; // saturates
+    policy.retention_ms = INT64_MAX;          // saturates
     for (uint32_t max = 3; max <= 4; max++) { // one less than the result, and just enough
         policy.result_bytes_max = max;
         struct claim_command command = {.verb = CLAIM_COMPLETE, .result = claim_cases_bodies[2]};
