@@ -1,5 +1,13 @@
+#include <string.h>
+
 #include "store/rocks_error.h"
 #include "store/store_private.h"
+
+// For a table file that is missing RocksDB names the one of an older naming that it looked for last,
+// which never was there.
+static void rocks_name_tables(char *text) {
+    for (char *at = strstr(text, ".ldb"); at != NULL; at = strstr(at, ".ldb")) memcpy(at, ".sst", 4);
+}
 
 enum err store_rocks_open(const char *path, const struct store_options *options, bool create,
                           struct store_rocks *out, struct error_detail *detail) {
@@ -15,6 +23,7 @@ enum err store_rocks_open(const char *path, const struct store_options *options,
     rocks_options_deinit(&rocks_options);
     if (text != NULL) {
         enum err err = rocks_error_open_code(text);
+        rocks_name_tables(text);
         error_detail_set(detail, "%s: %s", path, text);
         rocksdb_free(text);
         return err;
