@@ -6,39 +6,30 @@
 
 #include "text.h"
 
-static const struct option_value *value_at(const struct invocation *in, int option)
-{
+static const struct option_value *value_at(const struct invocation *in, int option) {
     return &in->values->own[option];
 }
 
-const char *command_text(const struct invocation *in, int option)
-{
+const char *command_text(const struct invocation *in, int option) {
     return value_at(in, option)->given ? value_at(in, option)->text : NULL;
 }
 
-int64_t command_ms(const struct invocation *in, int option)
-{
+int64_t command_ms(const struct invocation *in, int option) {
     return value_at(in, option)->given ? value_at(in, option)->ms : CLAIMD_UNSET_MS;
 }
 
-struct claimd_bytes command_bytes(const struct invocation *in, int option)
-{
+struct claimd_bytes command_bytes(const struct invocation *in, int option) {
     struct claimd_bytes absent = CLAIMD_BYTES_ABSENT;
     return value_at(in, option)->given ? value_at(in, option)->bytes : absent;
 }
 
-uint64_t command_number(const struct invocation *in, int option)
-{
+uint64_t command_number(const struct invocation *in, int option) {
     return value_at(in, option)->number;
 }
 
-bool command_flag(const struct invocation *in, int option)
-{
-    return value_at(in, option)->given;
-}
+bool command_flag(const struct invocation *in, int option) { return value_at(in, option)->given; }
 
-static int exit_code_of(const struct claimd_error *error)
-{
+static int exit_code_of(const struct claimd_error *error) {
     switch (error->status) {
     case CLAIMD_UNAVAILABLE:
     case CLAIMD_DEADLINE_EXCEEDED:
@@ -66,8 +57,7 @@ static int exit_code_of(const struct claimd_error *error)
     return EXIT_OTHER;
 }
 
-static void error_print_json(const struct claimd_error *error)
-{
+static void error_print_json(const struct claimd_error *error) {
     struct output out;
     output_init(&out, OUTPUT_JSON);
     output_open(&out, "error");
@@ -84,8 +74,7 @@ static void error_print_json(const struct claimd_error *error)
     output_finish(&out, stderr);
 }
 
-static void error_print_text(const struct claimd_error *error)
-{
+static void error_print_text(const struct claimd_error *error) {
     char *message = text_escape(error->message, strlen(error->message));
     fprintf(stderr, "claimctl: %s", claimd_status_name(error->status));
     // A reason that only repeats the code says nothing.
@@ -106,22 +95,21 @@ static void error_print_text(const struct claimd_error *error)
     free(message);
 }
 
-int command_fail_with(const struct invocation *in, const struct claimd_error *error)
-{
-    if (in->format == OUTPUT_JSON) error_print_json(error);
-    else error_print_text(error);
+int command_fail_with(const struct invocation *in, const struct claimd_error *error) {
+    if (in->format == OUTPUT_JSON)
+        error_print_json(error);
+    else
+        error_print_text(error);
     return exit_code_of(error);
 }
 
-int command_answer(struct output *out, int code)
-{
+int command_answer(struct output *out, int code) {
     if (output_finish(out, stdout)) return code;
     fprintf(stderr, "claimctl: the answer could not be written: %s\n", strerror(errno));
     return EXIT_OTHER;
 }
 
-void command_show_failure(struct output *out, const char *key, const claimd_failure *failure)
-{
+void command_show_failure(struct output *out, const char *key, const claimd_failure *failure) {
     if (failure == NULL) return;
     output_open(out, key);
     output_word(out, "kind", claimd_failure_kind_name(claimd_failure_kind_of(failure)));
@@ -130,8 +118,7 @@ void command_show_failure(struct output *out, const char *key, const claimd_fail
     output_close(out);
 }
 
-void command_show_lease(struct output *out, int64_t remaining_ms, int64_t expire_time_ms)
-{
+void command_show_lease(struct output *out, int64_t remaining_ms, int64_t expire_time_ms) {
     output_open(out, "lease");
     output_time(out, "expire_time", expire_time_ms);
     output_duration(out, "remaining", remaining_ms);

@@ -2,14 +2,13 @@
 #include "command.h"
 
 #define TOKEN_SPEC                                                                                 \
-    {OPTION_NUMBER, 0, "token", "N", "the token that begin answered", true, 0}
+    { OPTION_NUMBER, 0, "token", "N", "the token that begin answered", true, 0 }
 #define RESULT_SPEC                                                                                \
-    {OPTION_BODY, 0, "result", NULL, "what duplicates are answered with; F of - is stdin", 0, 0}
+    { OPTION_BODY, 0, "result", NULL, "what duplicates are answered with; F of - is stdin", 0, 0 }
 
 // What complete and reject answer.
 static void show_final(struct output *out, enum claimd_state state, bool replayed,
-                       int64_t complete_time_ms, int64_t expire_time_ms)
-{
+                       int64_t complete_time_ms, int64_t expire_time_ms) {
     output_word(out, "state", claimd_state_name(state));
     output_bool(out, "replayed", replayed);
     output_time(out, "complete_time", complete_time_ms);
@@ -25,8 +24,7 @@ static const struct option_spec complete_specs[] = {
     [COMPLETE_RESULT] = RESULT_SPEC,
 };
 
-static int complete_run(struct invocation *in)
-{
+static int complete_run(struct invocation *in) {
     struct claimd_complete_request request = CLAIMD_COMPLETE_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];
@@ -64,8 +62,7 @@ static const struct option_spec reject_specs[] = {
     [REJECT_RESULT] = RESULT_SPEC,
 };
 
-static int reject_run(struct invocation *in)
-{
+static int reject_run(struct invocation *in) {
     struct claimd_reject_request request = CLAIMD_REJECT_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];
@@ -109,8 +106,7 @@ static const struct option_spec fail_specs[] = {
                           "when to try again, instead of the policy's delay", 0, 0},
 };
 
-static int fail_run(struct invocation *in)
-{
+static int fail_run(struct invocation *in) {
     static const enum claimd_failure_kind kinds[] = {
         CLAIMD_FAILURE_TRANSIENT,
         CLAIMD_FAILURE_UNCLASSIFIED,
@@ -161,8 +157,7 @@ static const struct option_spec renew_specs[] = {
                           "how far the work is, for a successor; F of - is stdin", 0, 0},
 };
 
-static int renew_run(struct invocation *in)
-{
+static int renew_run(struct invocation *in) {
     struct claimd_renew_request request = CLAIMD_RENEW_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];
@@ -199,8 +194,7 @@ static const struct option_spec release_specs[] = {
     [RELEASE_TOKEN] = TOKEN_SPEC,
 };
 
-static int release_run(struct invocation *in)
-{
+static int release_run(struct invocation *in) {
     struct claimd_release_request request = CLAIMD_RELEASE_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];

@@ -20,8 +20,7 @@ static const struct option_spec specs[] = {
                  "take over at once what the same owner holds (counts as a lapse)", 0, true},
 };
 
-static int exit_code_of(enum claimd_begin_outcome outcome)
-{
+static int exit_code_of(enum claimd_begin_outcome outcome) {
     switch (outcome) {
     case CLAIMD_BEGIN_CLAIMED:
         return EXIT_DONE;
@@ -43,8 +42,7 @@ static int exit_code_of(enum claimd_begin_outcome outcome)
     return EXIT_OTHER;
 }
 
-static void show_takeover(struct output *out, const claimd_takeover *takeover)
-{
+static void show_takeover(struct output *out, const claimd_takeover *takeover) {
     if (takeover == NULL) return;
     output_open(out, "takeover");
     output_text(out, "previous_owner", claimd_takeover_previous_owner(takeover));
@@ -55,8 +53,7 @@ static void show_takeover(struct output *out, const claimd_takeover *takeover)
     output_close(out);
 }
 
-static void show(struct output *out, const claimd_begin_result *result)
-{
+static void show(struct output *out, const claimd_begin_result *result) {
     enum claimd_begin_outcome outcome = claimd_begin_result_outcome(result);
     output_word(out, "outcome", claimd_begin_outcome_name(outcome));
     if (claimd_begin_result_token(result) != 0) {
@@ -81,8 +78,7 @@ static void show(struct output *out, const claimd_begin_result *result)
     output_text(out, "reason", claimd_begin_result_reason(result));
 }
 
-static int run(struct invocation *in)
-{
+static int run(struct invocation *in) {
     struct claimd_begin_request request = CLAIMD_BEGIN_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];

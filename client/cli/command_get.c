@@ -6,8 +6,7 @@ static const struct option_spec specs[] = {
     [BODIES] = {OPTION_FLAG, 0, "bodies", NULL, "also fetch result, checkpoint and payload", 0, 0},
 };
 
-static void show_retries(struct output *out, const claimd_claim *claim)
-{
+static void show_retries(struct output *out, const claimd_claim *claim) {
     static const struct {
         const char *key;
         enum claimd_failure_kind kind;
@@ -25,8 +24,7 @@ static void show_retries(struct output *out, const claimd_claim *claim)
     output_close(out);
 }
 
-static void show_attempts(struct output *out, const claimd_claim *claim)
-{
+static void show_attempts(struct output *out, const claimd_claim *claim) {
     for (size_t i = 0; i < claimd_claim_attempts_count(claim); i++) {
         const claimd_attempt *attempt = claimd_claim_attempts_at(claim, i);
         output_open_item(out, "attempts");
@@ -43,8 +41,7 @@ static void show_attempts(struct output *out, const claimd_claim *claim)
 }
 
 static void show_body_info(struct output *out, const char *key, const claimd_claim *claim,
-                           enum claimd_body body)
-{
+                           enum claimd_body body) {
     if (!claimd_claim_body_exists(claim, body)) return;
     output_open(out, key);
     output_u32(out, "size_bytes", claimd_claim_body_size(claim, body));
@@ -53,8 +50,7 @@ static void show_body_info(struct output *out, const char *key, const claimd_cla
     output_close(out);
 }
 
-static void show(struct output *out, const claimd_claim *claim)
-{
+static void show(struct output *out, const claimd_claim *claim) {
     output_text(out, "consumer", claimd_claim_consumer(claim));
     output_text(out, "message_id", claimd_claim_message_id(claim));
     output_word(out, "state", claimd_state_name(claimd_claim_state(claim)));
@@ -87,8 +83,7 @@ static void show(struct output *out, const claimd_claim *claim)
     output_body(out, "payload", claimd_claim_body(claim, CLAIMD_BODY_PAYLOAD));
 }
 
-static int run(struct invocation *in)
-{
+static int run(struct invocation *in) {
     struct claimd_get_request request = CLAIMD_GET_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];

@@ -11,8 +11,7 @@ static const struct option_spec register_specs[] = {
                               "where the message is, e.g. topic/partition/offset", 0, 0},
 };
 
-static int register_run(struct invocation *in)
-{
+static int register_run(struct invocation *in) {
     struct claimd_register_request request = CLAIMD_REGISTER_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];
@@ -47,8 +46,7 @@ static const struct option_spec cancel_specs[] = {
     [CANCEL_REASON] = {OPTION_TEXT, 0, "reason", "TEXT", "why, for people and duplicates", 0, 0},
 };
 
-static int cancel_run(struct invocation *in)
-{
+static int cancel_run(struct invocation *in) {
     struct claimd_cancel_request request = CLAIMD_CANCEL_REQUEST_INIT;
     request.consumer = in->values->positionals[0];
     request.message_id = in->values->positionals[1];
@@ -87,8 +85,7 @@ static const struct option_spec resolve_specs[] = {
                         0, 0},
 };
 
-static int resolve_run(struct invocation *in)
-{
+static int resolve_run(struct invocation *in) {
     static const enum claimd_resolution resolutions[] = {
         CLAIMD_RESOLVE_SUCCEEDED,
         CLAIMD_RESOLVE_REJECTED,

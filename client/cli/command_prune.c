@@ -13,16 +13,14 @@ static const struct option_spec specs[] = {
                "also inside the redelivery window: what the broker redelivers is done again", 0, 0},
 };
 
-static bool show_progress(void *context, uint64_t scanned_count, uint64_t removed_count)
-{
+static bool show_progress(void *context, uint64_t scanned_count, uint64_t removed_count) {
     (void)context;
     fprintf(stderr, "\rscanned %llu, removed %llu", (unsigned long long)scanned_count,
             (unsigned long long)removed_count);
     return true;
 }
 
-static int run(struct invocation *in)
-{
+static int run(struct invocation *in) {
     bool people_watch = isatty(STDERR_FILENO) == 1;
     struct claimd_prune_request request = CLAIMD_PRUNE_REQUEST_INIT;
     request.consumer = command_text(in, CONSUMER);

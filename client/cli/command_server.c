@@ -10,8 +10,7 @@ static const struct option_spec health_specs[] = {
                         "e.g. claimd.v1.ClaimService; else the server as a whole", 0, 0},
 };
 
-static int health_run(struct invocation *in)
-{
+static int health_run(struct invocation *in) {
     struct claimd_health_request request = CLAIMD_HEALTH_REQUEST_INIT;
     request.service = command_text(in, HEALTH_SERVICE);
     request.timeout_ms = in->timeout_ms;
@@ -24,8 +23,10 @@ static int health_run(struct invocation *in)
     int code = serving ? EXIT_DONE : EXIT_UNAVAILABLE;
     struct output out;
     output_init(&out, in->format);
-    if (in->format == OUTPUT_JSON) output_word(&out, "status", word);
-    else puts(word);
+    if (in->format == OUTPUT_JSON)
+        output_word(&out, "status", word);
+    else
+        puts(word);
     return command_answer(&out, code);
 }
 
@@ -33,7 +34,8 @@ const struct command command_health = {
     .summary = "Ask whether the server takes calls",
     .grammar = {"health", "", 0, COMMAND_SPECS(health_specs)},
     .example = "health --timeout 1s",
-    .notes = "Exit code: 0 SERVING, 3 NOT_SERVING or no answer. It asks once and never tries again.",
+    .notes =
+        "Exit code: 0 SERVING, 3 NOT_SERVING or no answer. It asks once and never tries again.",
     .asks_once = true,
     .run = health_run,
 };
@@ -42,8 +44,7 @@ const struct command command_health = {
 
 #define VERSION_TIMEOUT_MS 1000 // the server's part is a courtesy
 
-static void show_counts(struct output *out, const claimd_server_status_result *status)
-{
+static void show_counts(struct output *out, const claimd_server_status_result *status) {
     for (int i = CLAIMD_STATE_RECEIVED; i <= CLAIMD_STATE_DISCARDED; i++) {
         output_open_item(out, "states");
         output_word(out, "state", claimd_state_name((enum claimd_state)i));
@@ -60,13 +61,11 @@ static void show_counts(struct output *out, const claimd_server_status_result *s
 }
 
 // All that the server says of itself, for programs.
-static void show_server(struct output *out, const claimd_server_status_result *status)
-{
+static void show_server(struct output *out, const claimd_server_status_result *status) {
     output_open(out, "server");
     output_text(out, "version", claimd_server_status_result_version(status));
     output_time(out, "start_time", claimd_server_status_result_start_time_ms(status));
-    output_flag(out, "durability_relaxed",
-                claimd_server_status_result_durability_relaxed(status));
+    output_flag(out, "durability_relaxed", claimd_server_status_result_durability_relaxed(status));
     output_u64(out, "applied_position", claimd_server_status_result_applied_position(status));
     output_duration(out, "store_time", claimd_server_status_result_store_time_ms(status));
     show_counts(out, status);
@@ -80,8 +79,7 @@ static void show_server(struct output *out, const claimd_server_status_result *s
     output_close(out);
 }
 
-static int version_run(struct invocation *in)
-{
+static int version_run(struct invocation *in) {
     struct claimd_server_status_request request = CLAIMD_SERVER_STATUS_REQUEST_INIT;
     request.timeout_ms = in->timeout_ms != CLAIMD_UNSET_MS && in->timeout_ms < VERSION_TIMEOUT_MS
                              ? in->timeout_ms

@@ -9,19 +9,19 @@
 #define SERVER_DEFAULT "127.0.0.1:7420"
 
 static const struct command *const commands[] = {
-    &command_begin,   &command_complete, &command_reject, &command_fail,  &command_renew,
-    &command_release, &command_register, &command_cancel, &command_resolve, &command_get,
+    &command_begin,   &command_complete, &command_reject,  &command_fail,    &command_renew,
+    &command_release, &command_register, &command_cancel,  &command_resolve, &command_get,
     &command_prune,   &command_health,   &command_version,
 };
 #define COMMANDS_COUNT (sizeof commands / sizeof commands[0])
 
 static const struct option_grammar program = {NULL, "", 0, NULL, 0};
 
-static void print_program_help(void)
-{
+static void print_program_help(void) {
     fputs("Usage: ", stdout);
     option_print_usage(&program, stdout);
-    fputs("\n\nClaims messages before their effect, so that it happens once.\n\nCommands:\n", stdout);
+    fputs("\n\nClaims messages before their effect, so that it happens once.\n\nCommands:\n",
+          stdout);
     for (size_t i = 0; i < COMMANDS_COUNT; i++) {
         printf("  %-10s  %s\n", commands[i]->grammar.command, commands[i]->summary);
     }
@@ -36,8 +36,7 @@ static void print_program_help(void)
           stdout);
 }
 
-static void print_command_help(const struct command *command)
-{
+static void print_command_help(const struct command *command) {
     fputs("Usage: ", stdout);
     option_print_usage(&command->grammar, stdout);
     printf("\n\n%s.\n", command->summary);
@@ -51,8 +50,7 @@ static void print_command_help(const struct command *command)
     printf("\nExample:\n  claimctl %s\n", command->example);
 }
 
-static const struct command *find_command(const char *name)
-{
+static const struct command *find_command(const char *name) {
     const char *words[COMMANDS_COUNT + 1] = {NULL};
     for (size_t i = 0; i < COMMANDS_COUNT; i++) {
         if (strcmp(commands[i]->grammar.command, name) == 0) return commands[i];
@@ -66,8 +64,7 @@ static const struct command *find_command(const char *name)
 }
 
 // People who wait are told why, once.
-static void tell_retry(void *context, const struct claimd_error *error, int64_t delay_ms)
-{
+static void tell_retry(void *context, const struct claimd_error *error, int64_t delay_ms) {
     const char **server = context;
     (void)delay_ms;
     if (*server == NULL) return;
@@ -78,8 +75,7 @@ static void tell_retry(void *context, const struct claimd_error *error, int64_t 
     *server = NULL;
 }
 
-static int run_command(const struct command *command, const struct option_values *values)
-{
+static int run_command(const struct command *command, const struct option_values *values) {
     const struct option_value *globals = values->globals;
     const char *environment = getenv("CLAIMD_SERVER");
     const char *fallback =
@@ -108,13 +104,11 @@ static int run_command(const struct command *command, const struct option_values
     return code;
 }
 
-static int usage_exit_code(enum option_result result)
-{
+static int usage_exit_code(enum option_result result) {
     return result == OPTION_USAGE ? EXIT_USAGE : EXIT_OTHER;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct option_values values;
     memset(&values, 0, sizeof values);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {

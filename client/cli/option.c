@@ -10,7 +10,8 @@
 #define LONG_OPTIONS_MAX (2 * (OPTIONS_MAX + GLOBAL_COUNT) + 1)
 #define NAME_BYTES 48
 #define HELP_COLUMN 24
-#define BODY_BYTES_READ (4 * 1024 * 1024 + 1) // one more than the library sends: it says "too large"
+#define BODY_BYTES_READ                                                                            \
+    (4 * 1024 * 1024 + 1) // one more than the library sends: it says "too large"
 
 // What getopt returns for a long option: 256 + place, plus FILE_FORM for the -file of a body.
 #define OWN_FIRST 256
@@ -18,12 +19,12 @@
 #define FILE_FORM 1024
 
 const struct option_spec option_globals[GLOBAL_COUNT] = {
-    [GLOBAL_OUTPUT] = {OPTION_CHOICE, 'o', "output", "table|json", "how the answer is written", 0, 0},
+    [GLOBAL_OUTPUT] = {OPTION_CHOICE, 'o', "output", "table|json", "how the answer is written", 0,
+                       0},
     [GLOBAL_SERVER] = {OPTION_TEXT, 0, "server", "HOST:PORT",
                        "claimd's address; else CLAIMD_SERVER, else 127.0.0.1:7420", 0, 0},
     [GLOBAL_TIMEOUT] = {OPTION_DURATION, 0, "timeout", "10s",
-                        "how long to try in all; by default a --wait comes on top", 0,
-                        0},
+                        "how long to try in all; by default a --wait comes on top", 0, 0},
     [GLOBAL_HELP] = {OPTION_FLAG, 'h', "help", NULL, "show this and exit", 0, 0},
 };
 
@@ -37,8 +38,7 @@ struct tables {
     int count;
 };
 
-static void tables_add(struct tables *tables, const struct option_spec *spec, int code)
-{
+static void tables_add(struct tables *tables, const struct option_spec *spec, int code) {
     struct option entry = {spec->name, spec->kind == OPTION_FLAG ? no_argument : required_argument,
                            NULL, code};
     tables->words[tables->count] = spec->name;
@@ -59,23 +59,20 @@ static void tables_add(struct tables *tables, const struct option_spec *spec, in
     }
 }
 
-static void tables_init(struct tables *tables, const struct option_grammar *grammar)
-{
+static void tables_init(struct tables *tables, const struct option_grammar *grammar) {
     memset(tables, 0, sizeof *tables);
     // "+" stops at the first word; ":" reports a missing argument as such.
-    strncpy(tables->shorts, grammar->command == NULL ? "+:" : ":", sizeof tables->shorts - 1);
-    for (int i = 0; i < grammar->specs_count; i++) {
-        tables_add(tables, &grammar->specs[i], OWN_FIRST + i);
-    }
-    for (int i = 0; i < GLOBAL_COUNT; i++) {
-        tables_add(tables, &option_globals[i], GLOBAL_FIRST + i);
-    }
+    snprintf(tables->shorts, sizeof tables->shorts, "%s", grammar->command == NULL ? "+:" : ":");
+    tables_add(tables, &grammar->specs[i], OWN_FIRST + i);
+}
+for (int i = 0; i < GLOBAL_COUNT; i++) {
+    tables_add(tables, &option_globals[i], GLOBAL_FIRST + i);
+}
 }
 
 // --- problems -----------------------------------------------------------------------------------
 
-const char *option_nearest(const char *typed, const char *const *words)
-{
+const char *option_nearest(const char *typed, const char *const *words) {
     const char *nearest = NULL;
     size_t nearest_distance = SIZE_MAX;
     for (; *words != NULL; words++) {
@@ -90,14 +87,12 @@ const char *option_nearest(const char *typed, const char *const *words)
     return nearest_distance <= 2 ? nearest : NULL;
 }
 
-static void complain_begin(const struct option_grammar *grammar)
-{
+static void complain_begin(const struct option_grammar *grammar) {
     fprintf(stderr, "claimctl%s%s: ", grammar->command != NULL ? " " : "",
             grammar->command != NULL ? grammar->command : "");
 }
 
-static enum option_result complain_end(const struct option_grammar *grammar)
-{
+static enum option_result complain_end(const struct option_grammar *grammar) {
     fputs("\nUsage: ", stderr);
     option_print_usage(grammar, stderr);
     fputc('\n', stderr);
@@ -105,8 +100,7 @@ static enum option_result complain_end(const struct option_grammar *grammar)
 }
 
 static enum option_result complain_option(const struct option_grammar *grammar,
-                                          const struct tables *tables, int code, char **argv)
-{
+                                          const struct tables *tables, int code, char **argv) {
     complain_begin(grammar);
     if (code == ':') {
         fprintf(stderr, "%s needs an argument", argv[optind - 1]);
@@ -133,8 +127,7 @@ static enum option_result complain_option(const struct option_grammar *grammar,
 
 static enum option_result complain_value(const struct option_grammar *grammar,
                                          const struct option_spec *spec, const char *typed,
-                                         const char *forms)
-{
+                                         const char *forms) {
     complain_begin(grammar);
     fprintf(stderr, "--%s: '%s' is not %s", spec->name, typed, forms);
     return complain_end(grammar);
@@ -142,8 +135,7 @@ static enum option_result complain_value(const struct option_grammar *grammar,
 
 // --- values -------------------------------------------------------------------------------------
 
-static bool choice_find(const char *words, const char *typed, uint64_t *out_place)
-{
+static bool choice_find(const char *words, const char *typed, uint64_t *out_place) {
     size_t length = strlen(typed);
     for (uint64_t place = 0; length > 0; place++) {
         size_t word = strcspn(words, "|");
@@ -159,8 +151,7 @@ static bool choice_find(const char *words, const char *typed, uint64_t *out_plac
 
 // The whole of a file, or its first BODY_BYTES_READ bytes.
 static enum option_result body_read(const struct option_grammar *grammar, const char *path,
-                                    struct option_value *value)
-{
+                                    struct option_value *value) {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     char *data = file != NULL ? malloc(BODY_BYTES_READ) : NULL;
     size_t size = data != NULL ? fread(data, 1, BODY_BYTES_READ, file) : 0;
@@ -181,8 +172,7 @@ static enum option_result body_read(const struct option_grammar *grammar, const 
 
 static enum option_result body_take(const struct option_grammar *grammar,
                                     const struct option_spec *spec, const char *typed,
-                                    bool from_file, struct option_value *value)
-{
+                                    bool from_file, struct option_value *value) {
     if (value->given) {
         complain_begin(grammar);
         fprintf(stderr, "give --%s or --%s-file once, not both", spec->name, spec->name);
@@ -196,8 +186,7 @@ static enum option_result body_take(const struct option_grammar *grammar,
 
 static enum option_result hex_take(const struct option_grammar *grammar,
                                    const struct option_spec *spec, const char *typed,
-                                   struct option_value *value)
-{
+                                   struct option_value *value) {
     size_t room = strlen(typed) / 2 + 1;
     uint8_t *bytes = malloc(room);
     size_t used;
@@ -214,8 +203,7 @@ static enum option_result hex_take(const struct option_grammar *grammar,
 
 static enum option_result value_take(const struct option_grammar *grammar,
                                      const struct option_spec *spec, const char *typed,
-                                     bool from_file, struct option_value *value)
-{
+                                     bool from_file, struct option_value *value) {
     bool ok = true;
     const char *forms = "";
     switch (spec->kind) {
@@ -254,8 +242,7 @@ static enum option_result value_take(const struct option_grammar *grammar,
 // --- parsing ------------------------------------------------------------------------------------
 
 // A short option's code is its letter.
-static int code_of_letter(const struct option_grammar *grammar, int letter)
-{
+static int code_of_letter(const struct option_grammar *grammar, int letter) {
     for (int i = 0; i < grammar->specs_count; i++) {
         if (grammar->specs[i].letter == letter) return OWN_FIRST + i;
     }
@@ -266,8 +253,7 @@ static int code_of_letter(const struct option_grammar *grammar, int letter)
 }
 
 static enum option_result options_take(const struct option_grammar *grammar, int argc, char **argv,
-                                       struct option_values *values)
-{
+                                       struct option_values *values) {
     struct tables tables;
     tables_init(&tables, grammar);
     optind = 0; // GNU's way to start afresh
@@ -281,16 +267,15 @@ static enum option_result options_take(const struct option_grammar *grammar, int
         code &= ~FILE_FORM;
         bool global = code >= GLOBAL_FIRST;
         int place = code - (global ? GLOBAL_FIRST : OWN_FIRST);
-        enum option_result result = value_take(
-            grammar, global ? &option_globals[place] : &grammar->specs[place], optarg, from_file,
-            global ? &values->globals[place] : &values->own[place]);
+        enum option_result result =
+            value_take(grammar, global ? &option_globals[place] : &grammar->specs[place], optarg,
+                       from_file, global ? &values->globals[place] : &values->own[place]);
         if (result != OPTION_OK) return result;
     }
 }
 
 static enum option_result positionals_take(const struct option_grammar *grammar, int argc,
-                                           char **argv, struct option_values *values)
-{
+                                           char **argv, struct option_values *values) {
     int count = argc - optind;
     if (count != grammar->positionals_count) {
         complain_begin(grammar);
@@ -306,8 +291,7 @@ static enum option_result positionals_take(const struct option_grammar *grammar,
 }
 
 enum option_result option_parse(const struct option_grammar *grammar, int argc, char **argv,
-                                struct option_values *values, int *out_next)
-{
+                                struct option_values *values, int *out_next) {
     enum option_result result = options_take(grammar, argc, argv, values);
     *out_next = optind;
     if (result != OPTION_OK || grammar->command == NULL) return result;
@@ -321,8 +305,7 @@ enum option_result option_parse(const struct option_grammar *grammar, int argc, 
     return positionals_take(grammar, argc, argv, values);
 }
 
-void option_values_deinit(struct option_values *values)
-{
+void option_values_deinit(struct option_values *values) {
     for (int i = 0; i < OPTIONS_MAX; i++) free(values->own[i].owned);
     memset(values, 0, sizeof *values);
 }
@@ -330,8 +313,7 @@ void option_values_deinit(struct option_values *values)
 // --- help ---------------------------------------------------------------------------------------
 
 // "--lease 30s", "--result TEXT|--result-file F", "-o table|json".
-static void form_print(const struct option_spec *spec, char *out, size_t size)
-{
+static void form_print(const struct option_spec *spec, char *out, size_t size) {
     if (spec->kind == OPTION_BODY) {
         snprintf(out, size, "--%s TEXT|--%s-file F", spec->name, spec->name);
     } else {
@@ -340,8 +322,7 @@ static void form_print(const struct option_spec *spec, char *out, size_t size)
     }
 }
 
-void option_print_usage(const struct option_grammar *grammar, FILE *file)
-{
+void option_print_usage(const struct option_grammar *grammar, FILE *file) {
     if (grammar->command == NULL) {
         fputs("claimctl [-o table|json] [--server HOST:PORT] [--timeout 10s] COMMAND ...", file);
         return;
@@ -357,8 +338,7 @@ void option_print_usage(const struct option_grammar *grammar, FILE *file)
     }
 }
 
-void option_print_help(const struct option_spec *specs, int count, FILE *file)
-{
+void option_print_help(const struct option_spec *specs, int count, FILE *file) {
     for (int i = 0; i < count; i++) {
         char form[128];
         form_print(&specs[i], form, sizeof form);

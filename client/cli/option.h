@@ -67,8 +67,8 @@ enum option_result { OPTION_OK, OPTION_USAGE, OPTION_UNREADABLE };
 
 // Parses argv[1..] by a grammar, own and global options mixed in any order; an option given twice
 // counts as it was given last. If grammar->command is NULL it stops at the first word that is no
-// option, and *out_next is its place. With GLOBAL_HELP given nothing else is asked for. Anything but
-// OPTION_OK has been explained on stderr.
+// option, and *out_next is its place. With GLOBAL_HELP given nothing else is asked for. Anything
+// but OPTION_OK has been explained on stderr.
 enum option_result option_parse(const struct option_grammar *grammar, int argc, char **argv,
                                 struct option_values *values, int *out_next);
 

@@ -8,8 +8,7 @@
 #define WORD_BYTES_MAX 32
 
 // The length of the well-formed UTF-8 character at the start of data, 0 if there is none.
-static size_t char_length(const uint8_t *data, size_t size)
-{
+static size_t char_length(const uint8_t *data, size_t size) {
     static const struct {
         uint8_t first_min, first_max, second_min, second_max;
         size_t length;
@@ -35,14 +34,12 @@ static size_t char_length(const uint8_t *data, size_t size)
 }
 
 // C0, DEL, and C1, which some terminals obey although it comes as two bytes of UTF-8.
-static bool is_control(const uint8_t *data, size_t length)
-{
+static bool is_control(const uint8_t *data, size_t length) {
     return (length == 1 && (data[0] < 0x20 || data[0] == 0x7F)) ||
            (length == 2 && data[0] == 0xC2 && data[1] < 0xA0);
 }
 
-bool text_is_printable(const void *data, size_t size)
-{
+bool text_is_printable(const void *data, size_t size) {
     const uint8_t *bytes = data;
     for (size_t at = 0; at < size;) {
         size_t length = char_length(bytes + at, size - at);
@@ -53,8 +50,7 @@ bool text_is_printable(const void *data, size_t size)
     return true;
 }
 
-char *text_copy(const void *data, size_t size)
-{
+char *text_copy(const void *data, size_t size) {
     char *copy = size < SIZE_MAX ? malloc(size + 1) : NULL;
     if (copy == NULL) return NULL;
     if (size > 0) memcpy(copy, data, size);
@@ -62,16 +58,14 @@ char *text_copy(const void *data, size_t size)
     return copy;
 }
 
-static char *put_hex(char *out, uint8_t byte)
-{
+static char *put_hex(char *out, uint8_t byte) {
     static const char digits[] = "0123456789abcdef";
     *out++ = digits[byte >> 4];
     *out++ = digits[byte & 15];
     return out;
 }
 
-char *text_escape(const void *data, size_t size)
-{
+char *text_escape(const void *data, size_t size) {
     const uint8_t *bytes = data;
     char *text = size < SIZE_MAX / 4 ? malloc(size * 4 + 1) : NULL;
     if (text == NULL) return NULL;
@@ -92,8 +86,7 @@ char *text_escape(const void *data, size_t size)
     return text;
 }
 
-char *text_base64(const void *data, size_t size)
-{
+char *text_base64(const void *data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *bytes = data;
     char *text = size < SIZE_MAX / 2 ? malloc((size + 2) / 3 * 4 + 1) : NULL;
@@ -112,8 +105,7 @@ char *text_base64(const void *data, size_t size)
     return text;
 }
 
-char *text_hex(const void *data, size_t size)
-{
+char *text_hex(const void *data, size_t size) {
     const uint8_t *bytes = data;
     char *text = size < SIZE_MAX / 2 ? malloc(size * 2 + 1) : NULL;
     if (text == NULL) return NULL;
@@ -123,8 +115,7 @@ char *text_hex(const void *data, size_t size)
     return text;
 }
 
-char *text_hex_summary(const void *data, size_t size, size_t shown)
-{
+char *text_hex_summary(const void *data, size_t size, size_t shown) {
     char *hex = text_hex(data, size < shown ? size : shown);
     size_t room = shown * 2 + 64;
     char *text = hex != NULL ? malloc(room) : NULL;
@@ -135,8 +126,7 @@ char *text_hex_summary(const void *data, size_t size, size_t shown)
     return text;
 }
 
-size_t text_distance(const char *a, const char *b)
-{
+size_t text_distance(const char *a, const char *b) {
     size_t row[WORD_BYTES_MAX + 1];
     size_t length = strnlen(b, WORD_BYTES_MAX);
     for (size_t i = 0; i <= length; i++) row[i] = i;

@@ -13,13 +13,9 @@
 #define TIME_MS_MIN INT64_C(-62135596800000)
 #define TIME_MS_MAX INT64_C(253402300799999)
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool value_parse_u64(const char *text, uint64_t *out_number)
-{
+bool value_parse_u64(const char *text, uint64_t *out_number) {
     uint64_t number = 0;
     if (*text == '\0') return false;
     for (; *text != '\0'; text++) {
@@ -32,13 +28,13 @@ bool value_parse_u64(const char *text, uint64_t *out_number)
     return true;
 }
 
-static bool unit_ms(const char *unit, int64_t *out_ms)
-{
+static bool unit_ms(const char *unit, int64_t *out_ms) {
     static const struct {
         const char *name;
         int64_t ms;
     } units[] = {
-        {"ms", 1}, {"s", MS_PER_SECOND}, {"m", MS_PER_MINUTE}, {"h", MS_PER_HOUR}, {"d", MS_PER_DAY},
+        {"ms", 1},          {"s", MS_PER_SECOND}, {"m", MS_PER_MINUTE},
+        {"h", MS_PER_HOUR}, {"d", MS_PER_DAY},
     };
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(unit, units[i].name) == 0) {
@@ -49,8 +45,7 @@ static bool unit_ms(const char *unit, int64_t *out_ms)
     return false;
 }
 
-bool value_parse_duration_ms(const char *text, int64_t *out_ms)
-{
+bool value_parse_duration_ms(const char *text, int64_t *out_ms) {
     int64_t thousandths = 0; // the number, times 1000
     if (!is_digit(*text)) return false;
     for (; is_digit(*text); text++) {
@@ -62,7 +57,8 @@ bool value_parse_duration_ms(const char *text, int64_t *out_ms)
     if (*text == '.') {
         if (!is_digit(*++text)) return false;
         for (int64_t place = 100; is_digit(*text); text++, place /= 10) {
-            if (place == 0 || __builtin_add_overflow(thousandths, (*text - '0') * place, &thousandths)) {
+            if (place == 0 ||
+                __builtin_add_overflow(thousandths, (*text - '0') * place, &thousandths)) {
                 return false;
             }
         }
@@ -77,8 +73,7 @@ bool value_parse_duration_ms(const char *text, int64_t *out_ms)
 }
 
 // Exactly count digits at *cursor, which moves behind them.
-static bool take_number(const char **cursor, int count, int *out)
-{
+static bool take_number(const char **cursor, int count, int *out) {
     int number = 0;
     for (int i = 0; i < count; i++) {
         char c = (*cursor)[i];
@@ -90,24 +85,21 @@ static bool take_number(const char **cursor, int count, int *out)
     return true;
 }
 
-static bool take_char(const char **cursor, const char *any_of)
-{
+static bool take_char(const char **cursor, const char *any_of) {
     if (**cursor == '\0' || strchr(any_of, **cursor) == NULL) return false;
     (*cursor)++;
     return true;
 }
 
-static int days_in_month(int year, int month)
-{
+static int days_in_month(int year, int month) {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     return month == 2 && leap ? 29 : days[month - 1];
 }
 
-// Days since 1970-01-01 of a date of the Gregorian calendar, by counting 400-year eras that begin in
-// March, so that the leap day is the last of its year.
-static int64_t days_of_date(int year, int month, int day)
-{
+// Days since 1970-01-01 of a date of the Gregorian calendar, by counting 400-year eras that begin
+// in March, so that the leap day is the last of its year.
+static int64_t days_of_date(int year, int month, int day) {
     int64_t y = month <= 2 ? year - 1 : year;
     int64_t era = (y >= 0 ? y : y - 399) / 400;
     int64_t year_of_era = y - era * 400;
@@ -117,8 +109,7 @@ static int64_t days_of_date(int year, int month, int day)
 }
 
 // "Z", or "+hh:mm" or "-hh:mm", as milliseconds east of UTC.
-static bool take_offset(const char **cursor, int64_t *out_ms)
-{
+static bool take_offset(const char **cursor, int64_t *out_ms) {
     int hours;
     int minutes;
     if (take_char(cursor, "Zz")) {
@@ -135,12 +126,11 @@ static bool take_offset(const char **cursor, int64_t *out_ms)
     return true;
 }
 
-static bool parse_rfc3339(const char *text, int64_t *out_ms)
-{
+static bool parse_rfc3339(const char *text, int64_t *out_ms) {
     int year, month, day, hour, minute, second;
-    if (!take_number(&text, 4, &year) || !take_char(&text, "-") ||
-        !take_number(&text, 2, &month) || !take_char(&text, "-") || !take_number(&text, 2, &day) ||
-        !take_char(&text, "Tt ") || !take_number(&text, 2, &hour) || !take_char(&text, ":") ||
+    if (!take_number(&text, 4, &year) || !take_char(&text, "-") || !take_number(&text, 2, &month) ||
+        !take_char(&text, "-") || !take_number(&text, 2, &day) || !take_char(&text, "Tt ") ||
+        !take_number(&text, 2, &hour) || !take_char(&text, ":") ||
         !take_number(&text, 2, &minute) || !take_char(&text, ":") ||
         !take_number(&text, 2, &second)) {
         return false;
@@ -165,8 +155,7 @@ static bool parse_rfc3339(const char *text, int64_t *out_ms)
     return true;
 }
 
-bool value_parse_time_ms(const char *text, int64_t now_ms, int64_t *out_ms)
-{
+bool value_parse_time_ms(const char *text, int64_t now_ms, int64_t *out_ms) {
     int64_t ago_ms;
     if (strcmp(text, "now") == 0) {
         *out_ms = now_ms;
@@ -178,16 +167,14 @@ bool value_parse_time_ms(const char *text, int64_t now_ms, int64_t *out_ms)
     return true;
 }
 
-static int hex_digit(char c)
-{
+static int hex_digit(char c) {
     if (is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
 }
 
-bool value_parse_hex(const char *text, uint8_t *out, size_t out_size, size_t *out_used)
-{
+bool value_parse_hex(const char *text, uint8_t *out, size_t out_size, size_t *out_used) {
     size_t used = 0;
     for (; *text != '\0'; text += 2) {
         int high = hex_digit(text[0]);
@@ -199,16 +186,14 @@ bool value_parse_hex(const char *text, uint8_t *out, size_t out_size, size_t *ou
     return true;
 }
 
-const char *value_duration_text(int64_t ms, char out[VALUE_TEXT_BYTES])
-{
+const char *value_duration_text(int64_t ms, char out[VALUE_TEXT_BYTES]) {
     uint64_t size = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
     snprintf(out, VALUE_TEXT_BYTES, "%s%llu.%03us", ms < 0 ? "-" : "",
              (unsigned long long)(size / 1000), (unsigned)(size % 1000));
     return out;
 }
 
-const char *value_time_text(int64_t ms, char out[VALUE_TEXT_BYTES])
-{
+const char *value_time_text(int64_t ms, char out[VALUE_TEXT_BYTES]) {
     if (ms < TIME_MS_MIN) ms = TIME_MS_MIN;
     if (ms > TIME_MS_MAX) ms = TIME_MS_MAX;
     int64_t of_second = ms % MS_PER_SECOND;
@@ -222,8 +207,7 @@ const char *value_time_text(int64_t ms, char out[VALUE_TEXT_BYTES])
     return out;
 }
 
-int64_t value_now_ms(void)
-{
+int64_t value_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;

@@ -27,21 +27,21 @@
  *
  * What the service promises is in docs/SEMANTICS.md. This page says how the library behaves:
  *
- *  - Every call blocks until it is answered or its time is up. A client may be used by any number of
- *    threads at once; they share one connection, which is made and remade as needed.
+ *  - Every call blocks until it is answered or its time is up. A client may be used by any number
+ *    of threads at once; they share one connection, which is made and remade as needed.
  *  - An expected answer (a duplicate, say) is an outcome in the result. An error is a status other
  *    than CLAIMD_OK, described by struct claimd_error; then no result is written.
  *  - A call is repeated by the library while its time lasts if the service cannot be reached or the
  *    answer got lost. Repeating is safe: Begin repeats its request_id, which brings the same token
  *    again; the other verbs are answered the same again. Where a repeat can be told from a first
- *    time, the verb's own page says how. After an error with maybe_happened set, call again with the
- *    same arguments (for Begin: the same request_id).
+ *    time, the verb's own page says how. After an error with maybe_happened set, call again with
+ *    the same arguments (for Begin: the same request_id).
  *  - Requests are plain structs that the INIT macro of the same name fills with "not given". Always
- *    start from that macro: zeroed memory is not the same. Text is NUL-terminated UTF-8. The library
- *    keeps no pointer into a request after the call.
- *  - Results are opaque and belong to the caller, who frees them with the function of the same name.
- *    What a getter returns lives as long as the result. A result does not change, so threads may read
- *    it together. It does not depend on the client and may outlive it.
+ *    start from that macro: zeroed memory is not the same. Text is NUL-terminated UTF-8. The
+ *    library keeps no pointer into a request after the call.
+ *  - Results are opaque and belong to the caller, who frees them with the function of the same
+ *    name. What a getter returns lives as long as the result. A result does not change, so threads
+ *    may read it together. It does not depend on the client and may outlive it.
  *  - Durations and times are int64_t milliseconds; CLAIMD_UNSET_MS means "none". Zero is a value.
  *  - A process that forks must open its clients after the fork, in the process that uses them.
  *

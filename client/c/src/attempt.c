@@ -7,9 +7,10 @@
 
 // Results are the answers themselves, under an opaque name.
 
-enum claimd_status claimd_complete(claimd_client *client, const struct claimd_complete_request *given,
-                                claimd_complete_result **out_result, struct claimd_error *error)
-{
+enum claimd_status claimd_complete(claimd_client *client,
+                                   const struct claimd_complete_request *given,
+                                   claimd_complete_result **out_result,
+                                   struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_complete_request request = CLAIMD_COMPLETE_REQUEST_INIT;
@@ -37,39 +38,32 @@ enum claimd_status claimd_complete(claimd_client *client, const struct claimd_co
     return error->status;
 }
 
-void claimd_complete_result_free(claimd_complete_result *result)
-{
+void claimd_complete_result_free(claimd_complete_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__CompleteResponse *complete_response(const claimd_complete_result *result)
-{
+static const Claimd__V1__CompleteResponse *complete_response(const claimd_complete_result *result) {
     return (const Claimd__V1__CompleteResponse *)result;
 }
 
-enum claimd_state claimd_complete_result_state(const claimd_complete_result *result)
-{
+enum claimd_state claimd_complete_result_state(const claimd_complete_result *result) {
     return (enum claimd_state)complete_response(result)->state;
 }
 
-bool claimd_complete_result_replayed(const claimd_complete_result *result)
-{
+bool claimd_complete_result_replayed(const claimd_complete_result *result) {
     return complete_response(result)->replayed != 0;
 }
 
-int64_t claimd_complete_result_complete_time_ms(const claimd_complete_result *result)
-{
+int64_t claimd_complete_result_complete_time_ms(const claimd_complete_result *result) {
     return claimd__wire_time_ms(complete_response(result)->complete_time);
 }
 
-int64_t claimd_complete_result_expire_time_ms(const claimd_complete_result *result)
-{
+int64_t claimd_complete_result_expire_time_ms(const claimd_complete_result *result) {
     return claimd__wire_time_ms(complete_response(result)->expire_time);
 }
 
 enum claimd_status claimd_reject(claimd_client *client, const struct claimd_reject_request *given,
-                                claimd_reject_result **out_result, struct claimd_error *error)
-{
+                                 claimd_reject_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_reject_request request = CLAIMD_REJECT_REQUEST_INIT;
@@ -98,39 +92,32 @@ enum claimd_status claimd_reject(claimd_client *client, const struct claimd_reje
     return error->status;
 }
 
-void claimd_reject_result_free(claimd_reject_result *result)
-{
+void claimd_reject_result_free(claimd_reject_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__RejectResponse *reject_response(const claimd_reject_result *result)
-{
+static const Claimd__V1__RejectResponse *reject_response(const claimd_reject_result *result) {
     return (const Claimd__V1__RejectResponse *)result;
 }
 
-enum claimd_state claimd_reject_result_state(const claimd_reject_result *result)
-{
+enum claimd_state claimd_reject_result_state(const claimd_reject_result *result) {
     return (enum claimd_state)reject_response(result)->state;
 }
 
-bool claimd_reject_result_replayed(const claimd_reject_result *result)
-{
+bool claimd_reject_result_replayed(const claimd_reject_result *result) {
     return reject_response(result)->replayed != 0;
 }
 
-int64_t claimd_reject_result_complete_time_ms(const claimd_reject_result *result)
-{
+int64_t claimd_reject_result_complete_time_ms(const claimd_reject_result *result) {
     return claimd__wire_time_ms(reject_response(result)->complete_time);
 }
 
-int64_t claimd_reject_result_expire_time_ms(const claimd_reject_result *result)
-{
+int64_t claimd_reject_result_expire_time_ms(const claimd_reject_result *result) {
     return claimd__wire_time_ms(reject_response(result)->expire_time);
 }
 
 enum claimd_status claimd_fail(claimd_client *client, const struct claimd_fail_request *given,
-                                claimd_fail_result **out_result, struct claimd_error *error)
-{
+                               claimd_fail_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_fail_request request = CLAIMD_FAIL_REQUEST_INIT;
@@ -162,39 +149,32 @@ enum claimd_status claimd_fail(claimd_client *client, const struct claimd_fail_r
     return error->status;
 }
 
-void claimd_fail_result_free(claimd_fail_result *result)
-{
+void claimd_fail_result_free(claimd_fail_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__FailResponse *fail_response(const claimd_fail_result *result)
-{
+static const Claimd__V1__FailResponse *fail_response(const claimd_fail_result *result) {
     return (const Claimd__V1__FailResponse *)result;
 }
 
-enum claimd_state claimd_fail_result_state(const claimd_fail_result *result)
-{
+enum claimd_state claimd_fail_result_state(const claimd_fail_result *result) {
     return (enum claimd_state)fail_response(result)->state;
 }
 
-bool claimd_fail_result_replayed(const claimd_fail_result *result)
-{
+bool claimd_fail_result_replayed(const claimd_fail_result *result) {
     return fail_response(result)->replayed != 0;
 }
 
-int64_t claimd_fail_result_next_attempt_time_ms(const claimd_fail_result *result)
-{
+int64_t claimd_fail_result_next_attempt_time_ms(const claimd_fail_result *result) {
     return claimd__wire_time_ms(fail_response(result)->next_attempt_time);
 }
 
-int64_t claimd_fail_result_retry_after_ms(const claimd_fail_result *result)
-{
+int64_t claimd_fail_result_retry_after_ms(const claimd_fail_result *result) {
     return claimd__wire_duration_up_ms(fail_response(result)->retry_after);
 }
 
 enum claimd_status claimd_release(claimd_client *client, const struct claimd_release_request *given,
-                                claimd_release_result **out_result, struct claimd_error *error)
-{
+                                  claimd_release_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_release_request request = CLAIMD_RELEASE_REQUEST_INIT;
@@ -218,22 +198,18 @@ enum claimd_status claimd_release(claimd_client *client, const struct claimd_rel
     return error->status;
 }
 
-void claimd_release_result_free(claimd_release_result *result)
-{
+void claimd_release_result_free(claimd_release_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__ReleaseResponse *release_response(const claimd_release_result *result)
-{
+static const Claimd__V1__ReleaseResponse *release_response(const claimd_release_result *result) {
     return (const Claimd__V1__ReleaseResponse *)result;
 }
 
-enum claimd_state claimd_release_result_state(const claimd_release_result *result)
-{
+enum claimd_state claimd_release_result_state(const claimd_release_result *result) {
     return (enum claimd_state)release_response(result)->state;
 }
 
-bool claimd_release_result_replayed(const claimd_release_result *result)
-{
+bool claimd_release_result_replayed(const claimd_release_result *result) {
     return release_response(result)->replayed != 0;
 }

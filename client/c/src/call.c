@@ -18,8 +18,7 @@
 #define RETRY_DELAY_MS_MAX 1000
 
 bool claimd__call_deadline(const struct claimd__call *call, int64_t *out_deadline_ms,
-                           struct claimd_error *error)
-{
+                           struct claimd_error *error) {
     int64_t timeout_ms = call->timeout_ms;
     if (timeout_ms == CLAIMD_UNSET_MS) {
         timeout_ms = claimd__client_behaviour(call->client)->timeout_ms;
@@ -37,19 +36,18 @@ bool claimd__call_deadline(const struct claimd__call *call, int64_t *out_deadlin
 
 // Doubles from try to try, and takes a random half of it, so that clients that failed together do
 // not come back together. A delay that the service asks for is kept, with up to a quarter more.
-static int64_t retry_delay_ms(unsigned tries, const struct claimd_error *error)
-{
+static int64_t retry_delay_ms(unsigned tries, const struct claimd_error *error) {
     int64_t delay_ms = RETRY_DELAY_MS_FIRST;
     for (unsigned i = 1; i < tries && delay_ms < RETRY_DELAY_MS_MAX; i++) delay_ms *= 2;
     if (delay_ms > RETRY_DELAY_MS_MAX) delay_ms = RETRY_DELAY_MS_MAX;
     int64_t asked_ms = error->retry_after_ms;
-    if (asked_ms > delay_ms) return asked_ms + (int64_t)claimd__random_below((uint64_t)asked_ms / 4 + 1);
+    if (asked_ms > delay_ms)
+        return asked_ms + (int64_t)claimd__random_below((uint64_t)asked_ms / 4 + 1);
     return delay_ms / 2 + (int64_t)claimd__random_below((uint64_t)delay_ms / 2 + 1);
 }
 
 bool claimd__call_retry_wait(const struct claimd__call *call, unsigned tries, int64_t deadline_ms,
-                             const struct claimd_error *error)
-{
+                             const struct claimd_error *error) {
     const struct claimd__behaviour *behaviour = claimd__client_behaviour(call->client);
     if (behaviour->no_retry || !claimd__error_is_transient(error)) return false;
     int64_t delay_ms = retry_delay_ms(tries, error);
@@ -62,8 +60,7 @@ bool claimd__call_retry_wait(const struct claimd__call *call, unsigned tries, in
 }
 
 enum claimd_status claimd__call_unary(struct claimd__call *call, ProtobufCMessage **out_response,
-                                      struct claimd_error *error)
-{
+                                      struct claimd_error *error) {
     int64_t deadline_ms;
     if (!claimd__call_deadline(call, &deadline_ms, error)) return error->status;
     if (protobuf_c_message_get_packed_size(call->request) > REQUEST_BYTES_MAX) {
@@ -94,8 +91,10 @@ enum claimd_status claimd__call_unary(struct claimd__call *call, ProtobufCMessag
     claimd__exchange_request_deinit(&packed);
     if (status == CLAIMD_OK) {
         claimd__error_clear(error);
-        if (out_response != NULL) *out_response = response;
-        else claimd__wire_free(response);
+        if (out_response != NULL)
+            *out_response = response;
+        else
+            claimd__wire_free(response);
     } else if (status == CLAIMD_DEADLINE_EXCEEDED && before.status != CLAIMD_OK) {
         claimd__error_append(error, " (before: %s: %s)", claimd_status_name(before.status),
                              before.message);

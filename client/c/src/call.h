@@ -1,6 +1,7 @@
 // One logical call: a request repeated until it is answered, refused, or its time is up.
 //
-// Owns the rule of when a call is repeated and how long it waits between. Blocks the calling thread.
+// Owns the rule of when a call is repeated and how long it waits between. Blocks the calling
+// thread.
 #pragma once
 
 #include "exchange.h"
@@ -14,7 +15,7 @@ struct claimd__call {
     int64_t extra_ms;   // added to the client's timeout if the request has none; at least 0
     bool reads_only;    // it changes nothing, so no failure is ambiguous
 
-    int64_t sent_ms;    // out: claimd_clock_ms() before the answered try was sent
+    int64_t sent_ms; // out: claimd_clock_ms() before the answered try was sent
 };
 
 // Runs the call. On CLAIMD_OK *out_response is a message that the caller frees with
@@ -28,7 +29,7 @@ enum claimd_status claimd__call_unary(struct claimd__call *call, ProtobufCMessag
 bool claimd__call_deadline(const struct claimd__call *call, int64_t *out_deadline_ms,
                            struct claimd_error *error);
 
-// After the given number of tries, the last of which ended in error: true if there is to be another,
-// after the wait for it.
+// After the given number of tries, the last of which ended in error: true if there is to be
+// another, after the wait for it.
 bool claimd__call_retry_wait(const struct claimd__call *call, unsigned tries, int64_t deadline_ms,
                              const struct claimd_error *error);

@@ -18,14 +18,14 @@
 #define TIMEOUT_MS_DEFAULT 10000
 #define USER_AGENT_BYTES 256
 
-// A reply is at most a claim with all its bodies: 1 MiB of result, 256 KiB of payload and small parts.
+// A reply is at most a claim with all its bodies: 1 MiB of result, 256 KiB of payload, small parts.
 #define MESSAGE_BYTES_MAX (8 * 1024 * 1024)
 
-// A silent peer is noticed after time + timeout. Well above the service's least ping interval (10 s).
+// A silent peer is noticed after time + timeout. Above the service's least ping interval (10 s).
 #define KEEPALIVE_TIME_MS 15000
 #define KEEPALIVE_TIMEOUT_MS 5000
 
-// A service that restarts is back within a second or two: look for it often, but not in a busy loop.
+// A service that restarts is back within a second or two: look for it often, but not busily.
 #define CONNECT_BACKOFF_FIRST_MS 100
 #define CONNECT_BACKOFF_MAX_MS 1000
 #define CONNECT_TIMEOUT_MS 5000
@@ -49,8 +49,7 @@ static const char *const method_paths[CLAIMD__METHOD_COUNT] = {
 #undef METHOD_PATH
 };
 
-static bool options_check(const struct claimd_options *options, struct claimd_error *error)
-{
+static bool options_check(const struct claimd_options *options, struct claimd_error *error) {
     if (options->target == NULL || options->target[0] == '\0') {
         claimd__error_argument(error, "target", "target is missing: give \"host:port\"");
         return false;
@@ -62,8 +61,7 @@ static bool options_check(const struct claimd_options *options, struct claimd_er
     return true;
 }
 
-static grpc_arg arg_integer(const char *key, int value)
-{
+static grpc_arg arg_integer(const char *key, int value) {
     grpc_arg arg;
     memset(&arg, 0, sizeof arg);
     arg.type = GRPC_ARG_INTEGER;
@@ -72,8 +70,7 @@ static grpc_arg arg_integer(const char *key, int value)
     return arg;
 }
 
-static grpc_arg arg_string(const char *key, char *value)
-{
+static grpc_arg arg_string(const char *key, char *value) {
     grpc_arg arg;
     memset(&arg, 0, sizeof arg);
     arg.type = GRPC_ARG_STRING;
@@ -82,8 +79,7 @@ static grpc_arg arg_string(const char *key, char *value)
     return arg;
 }
 
-static grpc_channel *channel_create(const struct claimd_options *options)
-{
+static grpc_channel *channel_create(const struct claimd_options *options) {
     char user_agent[USER_AGENT_BYTES];
     snprintf(user_agent, sizeof user_agent, "%s%slibclaimd/%s",
              options->user_agent != NULL ? options->user_agent : "",
@@ -101,7 +97,7 @@ static grpc_channel *channel_create(const struct claimd_options *options)
         arg_integer(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS),
         // Channels with equal settings would share one connection, also between clients.
         arg_integer(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
-        // A proxy of the environment is for the web, not for this; and no DNS look-ups for settings.
+        // A proxy of the environment is for the web, not for this; no DNS look-ups for settings.
         arg_integer(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
         arg_integer(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
     };
@@ -113,8 +109,7 @@ static grpc_channel *channel_create(const struct claimd_options *options)
 }
 
 enum claimd_status claimd_client_open(const struct claimd_options *given,
-                                      claimd_client **out_client, struct claimd_error *error)
-{
+                                      claimd_client **out_client, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_options options = CLAIMD_OPTIONS_INIT;
@@ -146,15 +141,13 @@ enum claimd_status claimd_client_open(const struct claimd_options *given,
     return CLAIMD_OK;
 }
 
-static void queue_destroy(grpc_completion_queue *queue)
-{
+static void queue_destroy(grpc_completion_queue *queue) {
     // No tag is outstanding, so a queue that is shut down has nothing left to deliver.
     grpc_completion_queue_shutdown(queue);
     grpc_completion_queue_destroy(queue);
 }
 
-void claimd_client_close(claimd_client *client)
-{
+void claimd_client_close(claimd_client *client) {
     if (client == NULL) return;
     for (size_t i = 0; i < client->queues_count; i++) queue_destroy(client->queues[i]);
     grpc_channel_destroy(client->channel);
@@ -163,13 +156,11 @@ void claimd_client_close(claimd_client *client)
     free(client);
 }
 
-const struct claimd__behaviour *claimd__client_behaviour(const claimd_client *client)
-{
+const struct claimd__behaviour *claimd__client_behaviour(const claimd_client *client) {
     return &client->behaviour;
 }
 
-grpc_completion_queue *claimd__client_queue_take(claimd_client *client)
-{
+grpc_completion_queue *claimd__client_queue_take(claimd_client *client) {
     grpc_completion_queue *queue = NULL;
     pthread_mutex_lock(&client->lock);
     if (client->queues_count > 0) queue = client->queues[--client->queues_count];
@@ -177,8 +168,7 @@ grpc_completion_queue *claimd__client_queue_take(claimd_client *client)
     return queue != NULL ? queue : grpc_completion_queue_create_for_pluck(NULL);
 }
 
-void claimd__client_queue_put(claimd_client *client, grpc_completion_queue *queue)
-{
+void claimd__client_queue_put(claimd_client *client, grpc_completion_queue *queue) {
     bool kept = false;
     pthread_mutex_lock(&client->lock);
     if (client->queues_count < QUEUES_KEPT) {
@@ -190,8 +180,7 @@ void claimd__client_queue_put(claimd_client *client, grpc_completion_queue *queu
 }
 
 grpc_call *claimd__client_call_create(claimd_client *client, enum claimd__method method,
-                                      grpc_completion_queue *queue, gpr_timespec deadline)
-{
+                                      grpc_completion_queue *queue, gpr_timespec deadline) {
     return grpc_channel_create_registered_call(client->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
                                                queue, client->methods[method], deadline, NULL);
 }

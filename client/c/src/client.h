@@ -27,7 +27,7 @@ enum claimd__method {
 #define CLAIMD__METHOD_ENUM(name, path) CLAIMD__METHOD_##name,
     CLAIMD__METHODS(CLAIMD__METHOD_ENUM)
 #undef CLAIMD__METHOD_ENUM
-    CLAIMD__METHOD_COUNT
+        CLAIMD__METHOD_COUNT
 };
 
 // How a client was opened: what a call needs to know.

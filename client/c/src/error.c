@@ -11,22 +11,19 @@
 #define DOMAIN "claimd"
 #define TYPE_PREFIX "type.googleapis.com/google.rpc."
 
-void claimd__error_clear(struct claimd_error *error)
-{
+void claimd__error_clear(struct claimd_error *error) {
     memset(error, 0, sizeof *error);
     error->retry_after_ms = CLAIMD_UNSET_MS;
 }
 
-struct claimd_error *claimd__error_begin(struct claimd_error *given, struct claimd_error *spare)
-{
+struct claimd_error *claimd__error_begin(struct claimd_error *given, struct claimd_error *spare) {
     struct claimd_error *error = given != NULL ? given : spare;
     claimd__error_clear(error);
     return error;
 }
 
 // Copies text into a fixed field, cut at a UTF-8 character if it does not fit.
-static void text_set(char *field, size_t field_size, const void *text, size_t size)
-{
+static void text_set(char *field, size_t field_size, const void *text, size_t size) {
     if (size >= field_size) {
         const unsigned char *bytes = text;
         size = field_size - 1;
@@ -39,8 +36,7 @@ static void text_set(char *field, size_t field_size, const void *text, size_t si
 #define TEXT_SET(field, text) text_set((field), sizeof(field), (text), strlen(text))
 
 enum claimd_status claimd__error_argument(struct claimd_error *error, const char *field,
-                                          const char *message)
-{
+                                          const char *message) {
     claimd__error_clear(error);
     error->status = CLAIMD_INVALID_ARGUMENT;
     TEXT_SET(error->reason, "INVALID_ARGUMENT");
@@ -49,8 +45,7 @@ enum claimd_status claimd__error_argument(struct claimd_error *error, const char
     return error->status;
 }
 
-enum claimd_status claimd__error_memory(struct claimd_error *error)
-{
+enum claimd_status claimd__error_memory(struct claimd_error *error) {
     claimd__error_clear(error);
     error->status = CLAIMD_RESOURCE_EXHAUSTED;
     TEXT_SET(error->reason, "NO_MEMORY");
@@ -58,8 +53,7 @@ enum claimd_status claimd__error_memory(struct claimd_error *error)
     return error->status;
 }
 
-enum claimd_status claimd__error_garbled(struct claimd_error *error, const char *message)
-{
+enum claimd_status claimd__error_garbled(struct claimd_error *error, const char *message) {
     claimd__error_clear(error);
     error->status = CLAIMD_INTERNAL;
     error->maybe_happened = true;
@@ -68,8 +62,7 @@ enum claimd_status claimd__error_garbled(struct claimd_error *error, const char 
     return error->status;
 }
 
-bool claimd__error_is_transient(const struct claimd_error *error)
-{
+bool claimd__error_is_transient(const struct claimd_error *error) {
     switch (error->status) {
     case CLAIMD_UNAVAILABLE:
         return true;
@@ -97,8 +90,7 @@ bool claimd__error_is_transient(const struct claimd_error *error)
 
 // A status without the service's own ErrorInfo comes from the transport, or from something between,
 // and may hide a change; with it, only a failure inside the service can.
-static bool may_hide_change(enum claimd_status status, bool from_service)
-{
+static bool may_hide_change(enum claimd_status status, bool from_service) {
     switch (status) {
     case CLAIMD_CANCELLED:
     case CLAIMD_UNKNOWN:
@@ -124,8 +116,7 @@ static bool may_hide_change(enum claimd_status status, bool from_service)
     return false;
 }
 
-static enum claimd_state state_by_name(const char *name)
-{
+static enum claimd_state state_by_name(const char *name) {
     static const char prefix[] = "CLAIM_STATE_";
     if (strncmp(name, prefix, sizeof prefix - 1) == 0) name += sizeof prefix - 1;
     for (int i = CLAIMD_STATE_RECEIVED; i <= CLAIMD_STATE_DISCARDED; i++) {
@@ -134,8 +125,7 @@ static enum claimd_state state_by_name(const char *name)
     return CLAIMD_STATE_UNSPECIFIED;
 }
 
-static void read_error_info(struct claimd_error *error, const ProtobufCBinaryData *value)
-{
+static void read_error_info(struct claimd_error *error, const ProtobufCBinaryData *value) {
     Google__Rpc__ErrorInfo *info =
         google__rpc__error_info__unpack(&claimd__wire_allocator, value->len, value->data);
     if (info == NULL) return;
@@ -150,8 +140,7 @@ static void read_error_info(struct claimd_error *error, const ProtobufCBinaryDat
     google__rpc__error_info__free_unpacked(info, &claimd__wire_allocator);
 }
 
-static void read_bad_request(struct claimd_error *error, const ProtobufCBinaryData *value)
-{
+static void read_bad_request(struct claimd_error *error, const ProtobufCBinaryData *value) {
     Google__Rpc__BadRequest *bad =
         google__rpc__bad_request__unpack(&claimd__wire_allocator, value->len, value->data);
     if (bad == NULL) return;
@@ -159,8 +148,7 @@ static void read_bad_request(struct claimd_error *error, const ProtobufCBinaryDa
     google__rpc__bad_request__free_unpacked(bad, &claimd__wire_allocator);
 }
 
-static void read_retry_info(struct claimd_error *error, const ProtobufCBinaryData *value)
-{
+static void read_retry_info(struct claimd_error *error, const ProtobufCBinaryData *value) {
     Google__Rpc__RetryInfo *retry =
         google__rpc__retry_info__unpack(&claimd__wire_allocator, value->len, value->data);
     if (retry == NULL) return;
@@ -168,8 +156,7 @@ static void read_retry_info(struct claimd_error *error, const ProtobufCBinaryDat
     google__rpc__retry_info__free_unpacked(retry, &claimd__wire_allocator);
 }
 
-static void read_details(struct claimd_error *error, struct claimd_bytes details)
-{
+static void read_details(struct claimd_error *error, struct claimd_bytes details) {
     if (details.size == 0) return;
     Google__Rpc__Status *status =
         google__rpc__status__unpack(&claimd__wire_allocator, details.size, details.data);
@@ -188,8 +175,7 @@ static void read_details(struct claimd_error *error, struct claimd_bytes details
 }
 
 enum claimd_status claimd__error_status(struct claimd_error *error, int code,
-                                        struct claimd_bytes message, struct claimd_bytes details)
-{
+                                        struct claimd_bytes message, struct claimd_bytes details) {
     claimd__error_clear(error);
     error->status = code >= CLAIMD_CANCELLED && code <= CLAIMD_UNAUTHENTICATED
                         ? (enum claimd_status)code
@@ -203,8 +189,7 @@ enum claimd_status claimd__error_status(struct claimd_error *error, int code,
     return error->status;
 }
 
-void claimd__error_append(struct claimd_error *error, const char *format, ...)
-{
+void claimd__error_append(struct claimd_error *error, const char *format, ...) {
     char text[sizeof error->message];
     va_list args;
     va_start(args, format);
@@ -214,8 +199,7 @@ void claimd__error_append(struct claimd_error *error, const char *format, ...)
     text_set(error->message + used, sizeof error->message - used, text, strlen(text));
 }
 
-bool claimd_error_is_stale_token(const struct claimd_error *error)
-{
+bool claimd_error_is_stale_token(const struct claimd_error *error) {
     return error != NULL && error->status == CLAIMD_FAILED_PRECONDITION &&
            strcmp(error->reason, "STALE_TOKEN") == 0;
 }

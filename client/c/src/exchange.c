@@ -28,35 +28,32 @@ struct conversation {
     grpc_slice status_text;
 };
 
-struct claimd__exchange_request claimd__exchange_request_pack(const ProtobufCMessage *message)
-{
+struct claimd__exchange_request claimd__exchange_request_pack(const ProtobufCMessage *message) {
     size_t size = protobuf_c_message_get_packed_size(message);
     struct claimd__exchange_request request = {grpc_slice_malloc(size)};
     protobuf_c_message_pack(message, GRPC_SLICE_START_PTR(request.slice));
     return request;
 }
 
-void claimd__exchange_request_deinit(struct claimd__exchange_request *request)
-{
+void claimd__exchange_request_deinit(struct claimd__exchange_request *request) {
     grpc_slice_unref(request->slice);
 }
 
 // A misuse of gRPC is a bug of this library that no caller can handle.
-static void must(grpc_call_error result, const char *what)
-{
+static void must(grpc_call_error result, const char *what) {
     if (result == GRPC_CALL_OK) return;
     fprintf(stderr, "libclaimd: %s: %s\n", what, grpc_call_error_to_string(result));
     abort();
 }
 
-static void conversation_begin(struct conversation *c, const struct claimd__exchange *exchange)
-{
+static void conversation_begin(struct conversation *c, const struct claimd__exchange *exchange) {
     memset(c, 0, sizeof *c);
     c->exchange = exchange;
     c->queue = claimd__client_queue_take(exchange->client);
     int64_t left_ms = exchange->deadline_ms - claimd_clock_ms();
-    gpr_timespec deadline = gpr_time_add(
-        gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(left_ms > 0 ? left_ms : 0, GPR_TIMESPAN));
+    gpr_timespec deadline =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                     gpr_time_from_millis(left_ms > 0 ? left_ms : 0, GPR_TIMESPAN));
     c->call = claimd__client_call_create(exchange->client, exchange->method, c->queue, deadline);
     // The buffer takes its own reference to the slice, so that a repeat can send it again.
     grpc_slice slice = exchange->request->slice;
@@ -66,8 +63,7 @@ static void conversation_begin(struct conversation *c, const struct claimd__exch
     c->status_text = grpc_empty_slice();
 }
 
-static void conversation_end(struct conversation *c)
-{
+static void conversation_end(struct conversation *c) {
     grpc_call_unref(c->call);
     claimd__client_queue_put(c->exchange->client, c->queue);
     grpc_byte_buffer_destroy(c->request);
@@ -78,8 +74,7 @@ static void conversation_end(struct conversation *c)
 }
 
 // The three operations that send a request whole. ops must be zeroed.
-static size_t ops_send(struct conversation *c, grpc_op *ops)
-{
+static size_t ops_send(struct conversation *c, grpc_op *ops) {
     ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
     ops[1].op = GRPC_OP_SEND_MESSAGE;
     ops[1].data.send_message.send_message = c->request;
@@ -87,20 +82,17 @@ static size_t ops_send(struct conversation *c, grpc_op *ops)
     return 3;
 }
 
-static void op_receive_initial(struct conversation *c, grpc_op *op)
-{
+static void op_receive_initial(struct conversation *c, grpc_op *op) {
     op->op = GRPC_OP_RECV_INITIAL_METADATA;
     op->data.recv_initial_metadata.recv_initial_metadata = &c->initial;
 }
 
-static void op_receive_message(struct conversation *c, grpc_op *op)
-{
+static void op_receive_message(struct conversation *c, grpc_op *op) {
     op->op = GRPC_OP_RECV_MESSAGE;
     op->data.recv_message.recv_message = &c->response;
 }
 
-static void op_receive_status(struct conversation *c, grpc_op *op)
-{
+static void op_receive_status(struct conversation *c, grpc_op *op) {
     op->op = GRPC_OP_RECV_STATUS_ON_CLIENT;
     op->data.recv_status_on_client.trailing_metadata = &c->trailing;
     op->data.recv_status_on_client.status = &c->status;
@@ -109,16 +101,14 @@ static void op_receive_status(struct conversation *c, grpc_op *op)
 
 // Waits for a tag. Every batch ends when the call does, and the call at its deadline, so that no
 // second deadline is needed here.
-static bool tag_wait(struct conversation *c, void *tag)
-{
+static bool tag_wait(struct conversation *c, void *tag) {
     grpc_event event =
         grpc_completion_queue_pluck(c->queue, tag, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
     return event.type == GRPC_OP_COMPLETE && event.success != 0;
 }
 
 // The call's status, from what RECV_STATUS has brought.
-static enum claimd_status status_read(const struct conversation *c, struct claimd_error *error)
-{
+static enum claimd_status status_read(const struct conversation *c, struct claimd_error *error) {
     if (c->status == GRPC_STATUS_OK) return CLAIMD_OK;
     struct claimd_bytes details = CLAIMD_BYTES_ABSENT;
     for (size_t i = 0; i < c->trailing.count; i++) {
@@ -133,8 +123,7 @@ static enum claimd_status status_read(const struct conversation *c, struct claim
 }
 
 // Unpacks the response that was received and lets its buffer go; NULL if it is malformed.
-static ProtobufCMessage *response_take(struct conversation *c)
-{
+static ProtobufCMessage *response_take(struct conversation *c) {
     ProtobufCMessage *message = NULL;
     grpc_byte_buffer_reader reader;
     if (grpc_byte_buffer_reader_init(&reader, c->response)) {
@@ -151,8 +140,7 @@ static ProtobufCMessage *response_take(struct conversation *c)
 
 enum claimd_status claimd__exchange_unary(const struct claimd__exchange *exchange,
                                           ProtobufCMessage **out_response,
-                                          struct claimd_error *error)
-{
+                                          struct claimd_error *error) {
     struct conversation c;
     conversation_begin(&c, exchange);
 
@@ -180,8 +168,7 @@ enum claimd_status claimd__exchange_unary(const struct claimd__exchange *exchang
 
 // Reads until the stream ends, the sink has enough, or a message is malformed. True if it ended.
 static bool stream_read(struct conversation *c, claimd__exchange_sink *sink, void *context,
-                        bool *out_garbled)
-{
+                        bool *out_garbled) {
     *out_garbled = false;
     for (;;) {
         grpc_op op;
@@ -199,8 +186,7 @@ static bool stream_read(struct conversation *c, claimd__exchange_sink *sink, voi
 
 enum claimd_status claimd__exchange_stream(const struct claimd__exchange *exchange,
                                            claimd__exchange_sink *sink, void *context,
-                                           struct claimd_error *error)
-{
+                                           struct claimd_error *error) {
     struct conversation c;
     conversation_begin(&c, exchange);
 

@@ -5,8 +5,7 @@
 #include <claimd.h>
 
 // The part, encoded, at out (nothing is written if out is NULL); returns its length.
-static size_t part_encode(const char *part, char *out)
-{
+static size_t part_encode(const char *part, char *out) {
     size_t length = 0;
     for (; *part != '\0'; part++) {
         const char *code = *part == '%' ? "%25" : *part == ':' ? "%3A" : NULL;
@@ -17,12 +16,13 @@ static size_t part_encode(const char *part, char *out)
     return length;
 }
 
-char *claimd_key_join(const char *const *parts, size_t count)
-{
+char *claimd_key_join(const char *const *parts, size_t count) {
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
-        if (parts[i] == NULL) count = 0;
-        else size += part_encode(parts[i], NULL) + 1; // a colon behind each, the last one the NUL's
+        if (parts[i] == NULL)
+            count = 0;
+        else
+            size += part_encode(parts[i], NULL) + 1; // a colon behind each, the last one the NUL's
     }
     if (count == 0) {
         errno = EINVAL;
@@ -39,7 +39,4 @@ char *claimd_key_join(const char *const *parts, size_t count)
     return key;
 }
 
-void claimd_free(void *memory)
-{
-    free(memory);
-}
+void claimd_free(void *memory) { free(memory); }

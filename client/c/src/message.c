@@ -7,9 +7,10 @@
 
 // Results are the answers themselves, under an opaque name.
 
-enum claimd_status claimd_register(claimd_client *client, const struct claimd_register_request *given,
-                                claimd_register_result **out_result, struct claimd_error *error)
-{
+enum claimd_status claimd_register(claimd_client *client,
+                                   const struct claimd_register_request *given,
+                                   claimd_register_result **out_result,
+                                   struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_register_request request = CLAIMD_REGISTER_REQUEST_INIT;
@@ -35,29 +36,24 @@ enum claimd_status claimd_register(claimd_client *client, const struct claimd_re
     return error->status;
 }
 
-void claimd_register_result_free(claimd_register_result *result)
-{
+void claimd_register_result_free(claimd_register_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__RegisterResponse *register_response(const claimd_register_result *result)
-{
+static const Claimd__V1__RegisterResponse *register_response(const claimd_register_result *result) {
     return (const Claimd__V1__RegisterResponse *)result;
 }
 
-bool claimd_register_result_created(const claimd_register_result *result)
-{
+bool claimd_register_result_created(const claimd_register_result *result) {
     return register_response(result)->created != 0;
 }
 
-enum claimd_state claimd_register_result_state(const claimd_register_result *result)
-{
+enum claimd_state claimd_register_result_state(const claimd_register_result *result) {
     return (enum claimd_state)register_response(result)->state;
 }
 
 enum claimd_status claimd_cancel(claimd_client *client, const struct claimd_cancel_request *given,
-                                claimd_cancel_result **out_result, struct claimd_error *error)
-{
+                                 claimd_cancel_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_cancel_request request = CLAIMD_CANCEL_REQUEST_INIT;
@@ -81,29 +77,24 @@ enum claimd_status claimd_cancel(claimd_client *client, const struct claimd_canc
     return error->status;
 }
 
-void claimd_cancel_result_free(claimd_cancel_result *result)
-{
+void claimd_cancel_result_free(claimd_cancel_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__CancelResponse *cancel_response(const claimd_cancel_result *result)
-{
+static const Claimd__V1__CancelResponse *cancel_response(const claimd_cancel_result *result) {
     return (const Claimd__V1__CancelResponse *)result;
 }
 
-enum claimd_state claimd_cancel_result_state(const claimd_cancel_result *result)
-{
+enum claimd_state claimd_cancel_result_state(const claimd_cancel_result *result) {
     return (enum claimd_state)cancel_response(result)->state;
 }
 
-bool claimd_cancel_result_replayed(const claimd_cancel_result *result)
-{
+bool claimd_cancel_result_replayed(const claimd_cancel_result *result) {
     return cancel_response(result)->replayed != 0;
 }
 
 enum claimd_status claimd_resolve(claimd_client *client, const struct claimd_resolve_request *given,
-                                claimd_resolve_result **out_result, struct claimd_error *error)
-{
+                                  claimd_resolve_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_resolve_request request = CLAIMD_RESOLVE_REQUEST_INIT;
@@ -132,17 +123,14 @@ enum claimd_status claimd_resolve(claimd_client *client, const struct claimd_res
     return error->status;
 }
 
-void claimd_resolve_result_free(claimd_resolve_result *result)
-{
+void claimd_resolve_result_free(claimd_resolve_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__ResolveResponse *resolve_response(const claimd_resolve_result *result)
-{
+static const Claimd__V1__ResolveResponse *resolve_response(const claimd_resolve_result *result) {
     return (const Claimd__V1__ResolveResponse *)result;
 }
 
-enum claimd_state claimd_resolve_result_state(const claimd_resolve_result *result)
-{
+enum claimd_state claimd_resolve_result_state(const claimd_resolve_result *result) {
     return (enum claimd_state)resolve_response(result)->state;
 }

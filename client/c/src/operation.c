@@ -11,8 +11,7 @@
 // --- get ----------------------------------------------------------------------------------------
 
 enum claimd_status claimd_get(claimd_client *client, const struct claimd_get_request *given,
-                              claimd_get_result **out_result, struct claimd_error *error)
-{
+                              claimd_get_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_get_request request = CLAIMD_GET_REQUEST_INIT;
@@ -44,13 +43,11 @@ enum claimd_status claimd_get(claimd_client *client, const struct claimd_get_req
     return error->status;
 }
 
-void claimd_get_result_free(claimd_get_result *result)
-{
+void claimd_get_result_free(claimd_get_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-const claimd_claim *claimd_get_result_claim(const claimd_get_result *result)
-{
+const claimd_claim *claimd_get_result_claim(const claimd_get_result *result) {
     return (const claimd_claim *)((const Claimd__V1__GetClaimResponse *)result)->claim;
 }
 
@@ -59,8 +56,7 @@ const claimd_claim *claimd_get_result_claim(const claimd_get_result *result)
 enum claimd_status claimd_server_status(claimd_client *client,
                                         const struct claimd_server_status_request *given,
                                         claimd_server_status_result **out_result,
-                                        struct claimd_error *error)
-{
+                                        struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_server_status_request request = CLAIMD_SERVER_STATUS_REQUEST_INIT;
@@ -81,45 +77,37 @@ enum claimd_status claimd_server_status(claimd_client *client,
     return error->status;
 }
 
-void claimd_server_status_result_free(claimd_server_status_result *result)
-{
+void claimd_server_status_result_free(claimd_server_status_result *result) {
     claimd__wire_free((ProtobufCMessage *)result);
 }
 
-static const Claimd__V1__GetStatusResponse *
-status_response(const claimd_server_status_result *result)
-{
+static const Claimd__V1__GetStatusResponse *status_response(
+    const claimd_server_status_result *result) {
     return (const Claimd__V1__GetStatusResponse *)result;
 }
 
-const char *claimd_server_status_result_version(const claimd_server_status_result *result)
-{
+const char *claimd_server_status_result_version(const claimd_server_status_result *result) {
     return claimd__wire_string(status_response(result)->version);
 }
 
-int64_t claimd_server_status_result_start_time_ms(const claimd_server_status_result *result)
-{
+int64_t claimd_server_status_result_start_time_ms(const claimd_server_status_result *result) {
     return claimd__wire_time_ms(status_response(result)->start_time);
 }
 
-bool claimd_server_status_result_durability_relaxed(const claimd_server_status_result *result)
-{
+bool claimd_server_status_result_durability_relaxed(const claimd_server_status_result *result) {
     return status_response(result)->durability_relaxed != 0;
 }
 
-uint64_t claimd_server_status_result_applied_position(const claimd_server_status_result *result)
-{
+uint64_t claimd_server_status_result_applied_position(const claimd_server_status_result *result) {
     return status_response(result)->applied_position;
 }
 
-int64_t claimd_server_status_result_store_time_ms(const claimd_server_status_result *result)
-{
+int64_t claimd_server_status_result_store_time_ms(const claimd_server_status_result *result) {
     return claimd__wire_duration_ms(status_response(result)->store_time);
 }
 
 uint64_t claimd_server_status_result_records(const claimd_server_status_result *result,
-                                             enum claimd_state state)
-{
+                                             enum claimd_state state) {
     const Claimd__V1__GetStatusResponse *response = status_response(result);
     for (size_t i = 0; i < response->n_states; i++) {
         if ((int)response->states[i]->state == (int)state) return response->states[i]->count;
@@ -128,8 +116,7 @@ uint64_t claimd_server_status_result_records(const claimd_server_status_result *
 }
 
 uint64_t claimd_server_status_result_begins(const claimd_server_status_result *result,
-                                            enum claimd_begin_outcome outcome)
-{
+                                            enum claimd_begin_outcome outcome) {
     const Claimd__V1__GetStatusResponse *response = status_response(result);
     for (size_t i = 0; i < response->n_begins; i++) {
         if ((int)response->begins[i]->outcome == (int)outcome) return response->begins[i]->count;
@@ -137,33 +124,28 @@ uint64_t claimd_server_status_result_begins(const claimd_server_status_result *r
     return 0;
 }
 
-uint64_t
-claimd_server_status_result_replay_claimed_count(const claimd_server_status_result *result)
-{
+uint64_t claimd_server_status_result_replay_claimed_count(
+    const claimd_server_status_result *result) {
     return status_response(result)->replay_claimed_count;
 }
 
-int64_t claimd_server_status_result_retention_ms(const claimd_server_status_result *result)
-{
+int64_t claimd_server_status_result_retention_ms(const claimd_server_status_result *result) {
     return claimd__wire_duration_ms(status_response(result)->retention);
 }
 
-int64_t
-claimd_server_status_result_redelivery_window_ms(const claimd_server_status_result *result)
-{
+int64_t claimd_server_status_result_redelivery_window_ms(
+    const claimd_server_status_result *result) {
     return claimd__wire_duration_ms(status_response(result)->redelivery_window);
 }
 
-bool claimd_server_status_result_disk_reserve_reached(const claimd_server_status_result *result)
-{
+bool claimd_server_status_result_disk_reserve_reached(const claimd_server_status_result *result) {
     return status_response(result)->disk_reserve_reached != 0;
 }
 
 // --- health -------------------------------------------------------------------------------------
 
 enum claimd_status claimd_health(claimd_client *client, const struct claimd_health_request *given,
-                                 bool *out_serving, struct claimd_error *error)
-{
+                                 bool *out_serving, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_health_request request = CLAIMD_HEALTH_REQUEST_INIT;

@@ -24,8 +24,7 @@ struct progress {
     bool stopped; // the caller has had enough
 };
 
-static bool progress_take(void *context, const ProtobufCMessage *message)
-{
+static bool progress_take(void *context, const ProtobufCMessage *message) {
     struct progress *progress = context;
     const Claimd__V1__PruneResponse *response = (const Claimd__V1__PruneResponse *)message;
     progress->started = true;
@@ -34,8 +33,8 @@ static bool progress_take(void *context, const ProtobufCMessage *message)
         .removed_count = response->removed_count,
         .done = response->done != 0,
     };
-    if (progress->tell != NULL && !progress->tell(progress->tell_context, response->scanned_count,
-                                                  response->removed_count)) {
+    if (progress->tell != NULL &&
+        !progress->tell(progress->tell_context, response->scanned_count, response->removed_count)) {
         progress->stopped = true;
         return false;
     }
@@ -43,8 +42,7 @@ static bool progress_take(void *context, const ProtobufCMessage *message)
 }
 
 static enum claimd_status prune_run(struct claimd__call *call, struct progress *progress,
-                                    struct claimd_error *error)
-{
+                                    struct claimd_error *error) {
     int64_t deadline_ms;
     if (!claimd__call_deadline(call, &deadline_ms, error)) return error->status;
     struct claimd__exchange_request packed = claimd__exchange_request_pack(call->request);
@@ -70,8 +68,7 @@ static enum claimd_status prune_run(struct claimd__call *call, struct progress *
 }
 
 enum claimd_status claimd_prune(claimd_client *client, const struct claimd_prune_request *given,
-                                claimd_prune_result **out_result, struct claimd_error *error)
-{
+                                claimd_prune_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_prune_request request = CLAIMD_PRUNE_REQUEST_INIT;
@@ -103,22 +100,19 @@ enum claimd_status claimd_prune(claimd_client *client, const struct claimd_prune
         claimd__error_garbled(error, "the stream ended before the prune did");
     }
     if (progress.stopped) error->retryable = false;
-    if (error->status == CLAIMD_OK && out_result != NULL) *out_result = result;
-    else claimd_prune_result_free(result);
+    if (error->status == CLAIMD_OK && out_result != NULL)
+        *out_result = result;
+    else
+        claimd_prune_result_free(result);
     return error->status;
 }
 
-void claimd_prune_result_free(claimd_prune_result *result)
-{
-    free(result);
-}
+void claimd_prune_result_free(claimd_prune_result *result) { free(result); }
 
-uint64_t claimd_prune_result_scanned_count(const claimd_prune_result *result)
-{
+uint64_t claimd_prune_result_scanned_count(const claimd_prune_result *result) {
     return result->scanned_count;
 }
 
-uint64_t claimd_prune_result_removed_count(const claimd_prune_result *result)
-{
+uint64_t claimd_prune_result_removed_count(const claimd_prune_result *result) {
     return result->removed_count;
 }

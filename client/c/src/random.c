@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static void random_fill(void *out, size_t size)
-{
+static void random_fill(void *out, size_t size) {
     uint8_t *bytes = out;
     while (size > 0) {
         ssize_t got = getrandom(bytes, size, 0);
@@ -22,8 +21,7 @@ static void random_fill(void *out, size_t size)
     }
 }
 
-void claimd__random_hex(char out[RANDOM_HEX_BYTES])
-{
+void claimd__random_hex(char out[RANDOM_HEX_BYTES]) {
     static const char digits[] = "0123456789abcdef";
     uint8_t bytes[(RANDOM_HEX_BYTES - 1) / 2];
     random_fill(bytes, sizeof bytes);
@@ -34,8 +32,7 @@ void claimd__random_hex(char out[RANDOM_HEX_BYTES])
     out[RANDOM_HEX_BYTES - 1] = '\0';
 }
 
-uint64_t claimd__random_below(uint64_t bound)
-{
+uint64_t claimd__random_below(uint64_t bound) {
     uint64_t number;
     random_fill(&number, sizeof number);
     return bound > 0 ? number % bound : 0;

@@ -14,8 +14,7 @@ struct claimd_renew_result {
 };
 
 enum claimd_status claimd_renew(claimd_client *client, const struct claimd_renew_request *given,
-                                claimd_renew_result **out_result, struct claimd_error *error)
-{
+                                claimd_renew_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
     error = claimd__error_begin(error, &spare);
     struct claimd_renew_request request = CLAIMD_RENEW_REQUEST_INIT;
@@ -45,34 +44,31 @@ enum claimd_status claimd_renew(claimd_client *client, const struct claimd_renew
     claimd__call_unary(&call, &response, error);
     result->message = (Claimd__V1__RenewResponse *)response;
     result->sent_ms = call.sent_ms;
-    if (error->status == CLAIMD_OK && out_result != NULL) *out_result = result;
-    else claimd_renew_result_free(result);
+    if (error->status == CLAIMD_OK && out_result != NULL)
+        *out_result = result;
+    else
+        claimd_renew_result_free(result);
     return error->status;
 }
 
-void claimd_renew_result_free(claimd_renew_result *result)
-{
+void claimd_renew_result_free(claimd_renew_result *result) {
     if (result == NULL) return;
     if (result->message != NULL) claimd__wire_free(&result->message->base);
     free(result);
 }
 
-int64_t claimd_renew_result_lease_deadline_ms(const claimd_renew_result *result)
-{
+int64_t claimd_renew_result_lease_deadline_ms(const claimd_renew_result *result) {
     return claimd__wire_lease_deadline_ms(result->message->lease, result->sent_ms);
 }
 
-int64_t claimd_renew_result_lease_remaining_ms(const claimd_renew_result *result)
-{
+int64_t claimd_renew_result_lease_remaining_ms(const claimd_renew_result *result) {
     return claimd__wire_lease_remaining_ms(result->message->lease);
 }
 
-int64_t claimd_renew_result_lease_expire_time_ms(const claimd_renew_result *result)
-{
+int64_t claimd_renew_result_lease_expire_time_ms(const claimd_renew_result *result) {
     return claimd__wire_lease_expire_time_ms(result->message->lease);
 }
 
-bool claimd_renew_result_lapsed(const claimd_renew_result *result)
-{
+bool claimd_renew_result_lapsed(const claimd_renew_result *result) {
     return result->message->lapsed != 0;
 }

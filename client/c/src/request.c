@@ -5,8 +5,7 @@
 #include "error.h"
 
 bool claimd__request_take(void *own, size_t own_size, const void *given,
-                          struct claimd_error *error)
-{
+                          struct claimd_error *error) {
     if (given == NULL) {
         claimd__error_argument(error, "request", "the request is NULL");
         return false;

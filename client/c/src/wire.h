@@ -9,8 +9,8 @@
 #include <google/protobuf/duration.pb-c.h>
 #include <google/protobuf/timestamp.pb-c.h>
 
-// Puts a NUL behind every block that it hands out, so that the bytes of an unpacked text field are a
-// C string. Every message of the library is unpacked and freed with it.
+// Puts a NUL behind every block that it hands out, so that the bytes of an unpacked text field are
+// a C string. Every message of the library is unpacked and freed with it.
 extern ProtobufCAllocator claimd__wire_allocator;
 
 // Frees an unpacked message; NULL is fine.

@@ -61,8 +61,10 @@ struct claimd_reject_request {
     int64_t timeout_ms;         /* how long the call may take; CLAIMD_UNSET_MS: the client's */
 };
 #define CLAIMD_REJECT_REQUEST_INIT                                                                 \
-    { sizeof(struct claimd_reject_request), NULL, NULL, 0, NULL, CLAIMD_BYTES_ABSENT,              \
-      CLAIMD_UNSET_MS }
+    {                                                                                              \
+        sizeof(struct claimd_reject_request), NULL, NULL, 0, NULL, CLAIMD_BYTES_ABSENT,            \
+            CLAIMD_UNSET_MS                                                                        \
+    }
 
 typedef struct claimd_reject_result claimd_reject_result;
 
@@ -95,8 +97,10 @@ struct claimd_fail_request {
     int64_t timeout_ms;            /* how long the call may take; CLAIMD_UNSET_MS: the client's */
 };
 #define CLAIMD_FAIL_REQUEST_INIT                                                                   \
-    { sizeof(struct claimd_fail_request), NULL, NULL, 0, CLAIMD_FAILURE_UNSPECIFIED, NULL,         \
-      CLAIMD_BYTES_ABSENT, CLAIMD_UNSET_MS, CLAIMD_UNSET_MS }
+    {                                                                                              \
+        sizeof(struct claimd_fail_request), NULL, NULL, 0, CLAIMD_FAILURE_UNSPECIFIED, NULL,       \
+            CLAIMD_BYTES_ABSENT, CLAIMD_UNSET_MS, CLAIMD_UNSET_MS                                  \
+    }
 
 typedef struct claimd_fail_result claimd_fail_result;
 
@@ -127,8 +131,10 @@ struct claimd_renew_request {
     int64_t timeout_ms;             /* how long the call may take; CLAIMD_UNSET_MS: the client's */
 };
 #define CLAIMD_RENEW_REQUEST_INIT                                                                  \
-    { sizeof(struct claimd_renew_request), NULL, NULL, 0, CLAIMD_UNSET_MS, CLAIMD_BYTES_ABSENT,    \
-      CLAIMD_UNSET_MS }
+    {                                                                                              \
+        sizeof(struct claimd_renew_request), NULL, NULL, 0, CLAIMD_UNSET_MS, CLAIMD_BYTES_ABSENT,  \
+            CLAIMD_UNSET_MS                                                                        \
+    }
 
 typedef struct claimd_renew_result claimd_renew_result;
 

@@ -35,11 +35,11 @@ struct claimd_bytes {
     const void *data;
     size_t size;
 };
-#define CLAIMD_BYTES_ABSENT { NULL, 0 }
+#define CLAIMD_BYTES_ABSENT                                                                        \
+    { NULL, 0 }
 
 /* The bytes of a NUL-terminated text, without the NUL; absent for NULL. */
-static inline struct claimd_bytes claimd_bytes_of(const char *text)
-{
+static inline struct claimd_bytes claimd_bytes_of(const char *text) {
     struct claimd_bytes bytes = CLAIMD_BYTES_ABSENT;
     if (text != NULL) {
         bytes.data = text;
@@ -54,7 +54,7 @@ enum claimd_state {
     CLAIMD_STATE_RECEIVED = 1,      /* known and waiting; claimable now */
     CLAIMD_STATE_PROCESSING = 2,    /* held, or its lease has lapsed and nobody took over */
     CLAIMD_STATE_RETRYING = 3,      /* failed; claimable from its next attempt time on */
-    CLAIMD_STATE_UNKNOWN = 4,       /* nobody knows whether the effect happened; waits for resolve */
+    CLAIMD_STATE_UNKNOWN = 4,       /* nobody knows whether the effect happened */
     CLAIMD_STATE_SUCCEEDED = 5,     /* final: done */
     CLAIMD_STATE_REJECTED = 6,      /* final: refused or cancelled */
     CLAIMD_STATE_DEAD_LETTERED = 7, /* retries used up, or poison; needs a person */
@@ -94,9 +94,9 @@ enum claimd_status {
     CLAIMD_OK = 0,
     CLAIMD_CANCELLED = 1,
     CLAIMD_UNKNOWN = 2,
-    CLAIMD_INVALID_ARGUMENT = 3,    /* see field; also found by the library itself */
-    CLAIMD_DEADLINE_EXCEEDED = 4,   /* the call's time was up */
-    CLAIMD_NOT_FOUND = 5,           /* says nothing about what was once done */
+    CLAIMD_INVALID_ARGUMENT = 3,  /* see field; also found by the library itself */
+    CLAIMD_DEADLINE_EXCEEDED = 4, /* the call's time was up */
+    CLAIMD_NOT_FOUND = 5,         /* says nothing about what was once done */
     CLAIMD_ALREADY_EXISTS = 6,
     CLAIMD_PERMISSION_DENIED = 7,
     CLAIMD_RESOURCE_EXHAUSTED = 8,  /* queues full, quota, disk reserve; or no memory here */
@@ -114,8 +114,9 @@ enum claimd_status {
 CLAIMD_API const char *claimd_status_name(enum claimd_status status);
 
 /* Why a call failed. Owned by the caller, without pointers, written by every call (a call that
- * succeeds sets status to CLAIMD_OK and the rest to "none"). Every call accepts NULL instead. Decide
- * by status, reason and the two flags; message is for people and changes from version to version. */
+ * succeeds sets status to CLAIMD_OK and the rest to "none"). Every call accepts NULL instead.
+ * Decide by status, reason and the two flags; message is for people and changes from version to
+ * version. */
 struct claimd_error {
     enum claimd_status status;
     /* The state that the claim was found in, where the service tells (STALE_TOKEN, WRONG_STATE). */
@@ -136,18 +137,19 @@ struct claimd_error {
     uint64_t reserved[8];
 };
 
-/* True if the error says that the token is no longer the claim's: somebody took over, or an operator
- * decided. The caller has lost the claim and must not go on with its effect. error may be NULL. */
+/* True if the error says that the token is no longer the claim's: somebody took over, or an
+ * operator decided. The caller has lost the claim and must not go on with its effect. error may be
+ * NULL. */
 CLAIMD_API bool claimd_error_is_stale_token(const struct claimd_error *error);
 
 /* The clock that claimd_begin_result_lease_deadline_ms is read on, now: milliseconds of
  * CLOCK_BOOTTIME, which goes on while the machine sleeps, as leases do. */
 CLAIMD_API int64_t claimd_clock_ms(void);
 
-/* Joins the parts of a composite key into a message ID (SPEC section 2): `%` and `:` in each part are
- * percent-encoded ("%25", "%3A"), the parts are joined with `:`. The same in every client language;
- * different parts never give the same key. The caller frees it with claimd_free. NULL if count is 0,
- * a part is NULL (errno EINVAL) or memory is out (errno ENOMEM). */
+/* Joins the parts of a composite key into a message ID (SPEC section 2): `%` and `:` in each part
+ * are percent-encoded ("%25", "%3A"), the parts are joined with `:`. The same in every client
+ * language; different parts never give the same key. The caller frees it with claimd_free. NULL if
+ * count is 0, a part is NULL (errno EINVAL) or memory is out (errno ENOMEM). */
 CLAIMD_API char *claimd_key_join(const char *const *parts, size_t count);
 
 /* Frees what claimd_key_join made; NULL is fine. */

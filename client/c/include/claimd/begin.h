@@ -14,7 +14,7 @@ extern "C" {
 enum claimd_begin_outcome {
     CLAIMD_BEGIN_UNSPECIFIED = 0,     /* never returned */
     CLAIMD_BEGIN_CLAIMED = 1,         /* yours: do the effect, then complete with the token */
-    CLAIMD_BEGIN_DUPLICATE = 2,       /* final: acknowledge the message; the stored result is here */
+    CLAIMD_BEGIN_DUPLICATE = 2,       /* final: acknowledge; the stored result is here */
     CLAIMD_BEGIN_IN_FLIGHT = 3,       /* another attempt holds the lease: retry_after */
     CLAIMD_BEGIN_NOT_YET = 4,         /* it failed and is not due yet: retry_after */
     CLAIMD_BEGIN_OUTCOME_UNKNOWN = 5, /* waits for resolve */
@@ -27,17 +27,18 @@ CLAIMD_API const char *claimd_begin_outcome_name(enum claimd_begin_outcome outco
 
 /* What to claim. Start from CLAIMD_BEGIN_REQUEST_INIT. */
 struct claimd_begin_request {
-    size_t struct_size;     /* set by CLAIMD_BEGIN_REQUEST_INIT */
-    const char *consumer;   /* the effect's name, 1 to 128 bytes; required */
-    const char *message_id; /* the producer's key, 1 to 1,024 bytes; required; see claimd_key_join */
+    size_t struct_size;   /* set by CLAIMD_BEGIN_REQUEST_INIT */
+    const char *consumer; /* the effect's name, 1 to 128 bytes; required */
+    /* The producer's key, 1 to 1,024 bytes; required. For composite keys: claimd_key_join. */
+    const char *message_id;
     /* How long to hold it, 100 to 86,400,000; CLAIMD_UNSET_MS: the policy's default (30 s). */
     int64_t lease_ms;
     /* Who holds it, for people, at most 256 bytes; NULL for nobody. Never a credential. */
     const char *owner;
     /* At most 64 bytes, random for each logical call and repeated on its retries only; NULL: the
-     * library makes one of 128 random bits, used for this call and its repeats. Give your own if you
-     * would repeat the call after an error: then a repeat brings the same token again, while the
-     * lease runs and owner and fingerprint are equal. Never the message ID. */
+     * library makes one of 128 random bits, used for this call and its repeats. Give your own if
+     * you would repeat the call after an error: then a repeat brings the same token again, while
+     * the lease runs and owner and fingerprint are equal. Never the message ID. */
     const char *request_id;
     /* A digest of the payload, at most 64 bytes; a different one than the first is an error
      * (FAILED_PRECONDITION, FINGERPRINT_MISMATCH). Absent or empty: not checked. */
@@ -57,9 +58,13 @@ struct claimd_begin_request {
     bool reserved[6];
 };
 #define CLAIMD_BEGIN_REQUEST_INIT                                                                  \
-    { sizeof(struct claimd_begin_request), NULL, NULL, CLAIMD_UNSET_MS, NULL, NULL,                \
-      CLAIMD_BYTES_ABSENT, CLAIMD_UNSET_MS, NULL, CLAIMD_UNSET_MS, CLAIMD_UNSET_MS, false, false,  \
-      { false, false, false, false, false, false } }
+    {                                                                                              \
+        sizeof(struct claimd_begin_request), NULL, NULL, CLAIMD_UNSET_MS, NULL, NULL,              \
+            CLAIMD_BYTES_ABSENT, CLAIMD_UNSET_MS, NULL, CLAIMD_UNSET_MS, CLAIMD_UNSET_MS, false,   \
+            false, {                                                                               \
+            false                                                                                  \
+        }                                                                                          \
+    }
 
 /* The last failure of a claim; part of a result, never freed by itself. NULL is fine and empty. */
 typedef struct claimd_failure claimd_failure;
@@ -68,9 +73,9 @@ CLAIMD_API const char *claimd_failure_message(const claimd_failure *failure); /*
 CLAIMD_API int64_t claimd_failure_time_ms(const claimd_failure *failure);     /* since 1970 */
 
 /* About the attempt before, to reconcile with the outside world before the effect is repeated; part
- * of a result, never freed by itself. NULL is fine and empty. */
+ * of a result, never freed by itself. NULL is fine and empty; texts are never NULL. */
 typedef struct claimd_takeover claimd_takeover;
-CLAIMD_API const char *claimd_takeover_previous_owner(const claimd_takeover *takeover); /* not NULL */
+CLAIMD_API const char *claimd_takeover_previous_owner(const claimd_takeover *takeover);
 CLAIMD_API enum claimd_attempt_end claimd_takeover_previous_end(const claimd_takeover *takeover);
 CLAIMD_API const claimd_failure *claimd_takeover_last_error(const claimd_takeover *takeover);
 /* The last checkpoint that a renew stored; absent if none. */
@@ -83,8 +88,8 @@ typedef struct claimd_begin_result claimd_begin_result;
  * Effect: durable before it returns. On CLAIMD_OK the caller owns *out_result and frees it.
  * Repeats: with the same request_id, so that an answer that got lost is given again.
  * Errors: INVALID_ARGUMENT; FAILED_PRECONDITION with FINGERPRINT_MISMATCH; RESOURCE_EXHAUSTED;
- * UNAVAILABLE; DEADLINE_EXCEEDED. With maybe_happened set the claim may be held until its lease ends:
- * repeat with the same request_id. */
+ * UNAVAILABLE; DEADLINE_EXCEEDED. With maybe_happened set the claim may be held until its lease
+ * ends: repeat with the same request_id. */
 CLAIMD_API enum claimd_status claimd_begin(claimd_client *client,
                                            const struct claimd_begin_request *request,
                                            claimd_begin_result **out_result,
@@ -93,8 +98,7 @@ CLAIMD_API enum claimd_status claimd_begin(claimd_client *client,
 /* Frees a result; NULL is fine. */
 CLAIMD_API void claimd_begin_result_free(claimd_begin_result *result);
 
-CLAIMD_API enum claimd_begin_outcome
-claimd_begin_result_outcome(const claimd_begin_result *result);
+CLAIMD_API enum claimd_begin_outcome claimd_begin_result_outcome(const claimd_begin_result *result);
 /* CLAIMED: the fencing token, never 0, rising over the whole store; else 0. */
 CLAIMD_API uint64_t claimd_begin_result_token(const claimd_begin_result *result);
 /* CLAIMED: which attempt this is, from 1; else how many were granted. */
@@ -103,8 +107,8 @@ CLAIMD_API uint32_t claimd_begin_result_attempt(const claimd_begin_result *resul
 CLAIMD_API enum claimd_state claimd_begin_result_state(const claimd_begin_result *result);
 
 /* CLAIMED, IN_FLIGHT: when the lease ends, on claimd_clock_ms(); CLAIMD_UNSET_MS otherwise. Counted
- * from before the request was sent, so never later than the service has it: stop the effect by then,
- * or renew before. */
+ * from before the request was sent, so never later than the service has it: stop the effect by
+ * then, or renew before. */
 CLAIMD_API int64_t claimd_begin_result_lease_deadline_ms(const claimd_begin_result *result);
 /* The lease that was left when the service answered, as a duration. */
 CLAIMD_API int64_t claimd_begin_result_lease_remaining_ms(const claimd_begin_result *result);

@@ -23,8 +23,8 @@ struct claimd_options {
     size_t struct_size; /* set by CLAIMD_OPTIONS_INIT */
     /* "host:port", or "unix:/path". Required. */
     const char *target;
-    /* How long a call may take in all, repeats included, unless its request says otherwise; at least
-     * 1. A Begin with a wait has that much more. CLAIMD_UNSET_MS: 10,000. */
+    /* How long a call may take in all, repeats included, unless its request says otherwise; at
+     * least 1. A Begin with a wait has that much more. CLAIMD_UNSET_MS: 10,000. */
     int64_t timeout_ms;
     /* Added to the user agent, e.g. "myapp/1.0"; NULL for none. */
     const char *user_agent;
@@ -36,14 +36,15 @@ struct claimd_options {
     bool reserved[7];
 };
 #define CLAIMD_OPTIONS_INIT                                                                        \
-    { sizeof(struct claimd_options), NULL, CLAIMD_UNSET_MS, NULL, NULL, NULL, false,               \
-      { false, false, false, false, false, false, false } }
+    {                                                                                              \
+        sizeof(struct claimd_options), NULL, CLAIMD_UNSET_MS, NULL, NULL, NULL, false, { false }   \
+    }
 
 /* Opens a client. It connects with the first call, so that an absent service is not an error here;
  * the channel is plaintext. A lost connection is noticed within 20 s even if the peer says nothing,
  * and made again at most a second after the service is back.
- * On CLAIMD_OK the caller owns *out_client. Errors: CLAIMD_INVALID_ARGUMENT (field names the option),
- * CLAIMD_RESOURCE_EXHAUSTED (no memory). */
+ * On CLAIMD_OK the caller owns *out_client. Errors: CLAIMD_INVALID_ARGUMENT (field names the
+ * option), CLAIMD_RESOURCE_EXHAUSTED (no memory). */
 CLAIMD_API enum claimd_status claimd_client_open(const struct claimd_options *options,
                                                  claimd_client **out_client,
                                                  struct claimd_error *error);

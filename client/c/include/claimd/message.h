@@ -89,11 +89,13 @@ struct claimd_resolve_request {
     enum claimd_resolution resolution; /* required */
     struct claimd_bytes result;        /* SUCCEEDED and REJECTED only, at most 64 KiB */
     const char *reason;                /* why, at most 4 KiB; NULL for none */
-    int64_t timeout_ms;                /* how long the call may take; CLAIMD_UNSET_MS: the client's */
+    int64_t timeout_ms; /* how long the call may take; CLAIMD_UNSET_MS: the client's */
 };
 #define CLAIMD_RESOLVE_REQUEST_INIT                                                                \
-    { sizeof(struct claimd_resolve_request), NULL, NULL, CLAIMD_RESOLVE_UNSPECIFIED,               \
-      CLAIMD_BYTES_ABSENT, NULL, CLAIMD_UNSET_MS }
+    {                                                                                              \
+        sizeof(struct claimd_resolve_request), NULL, NULL, CLAIMD_RESOLVE_UNSPECIFIED,             \
+            CLAIMD_BYTES_ABSENT, NULL, CLAIMD_UNSET_MS                                             \
+    }
 
 typedef struct claimd_resolve_result claimd_resolve_result;
 

@@ -1,6 +1,6 @@
 /*
- * For people and their tools: get, prune, server status, health (SPEC section 6). Include <claimd.h>,
- * not this.
+ * For people and their tools: get, prune, server status, health (SPEC section 6). Include
+ * <claimd.h>, not this.
  */
 #ifndef CLAIMD_OPERATION_H
 #define CLAIMD_OPERATION_H
@@ -23,8 +23,9 @@ struct claimd_get_request {
     bool reserved[7];
 };
 #define CLAIMD_GET_REQUEST_INIT                                                                    \
-    { sizeof(struct claimd_get_request), NULL, NULL, CLAIMD_UNSET_MS, false,                       \
-      { false, false, false, false, false, false, false } }
+    {                                                                                              \
+        sizeof(struct claimd_get_request), NULL, NULL, CLAIMD_UNSET_MS, false, { false }           \
+    }
 
 typedef struct claimd_get_result claimd_get_result;
 
@@ -47,9 +48,9 @@ typedef bool claimd_prune_function(void *context, uint64_t scanned_count, uint64
 
 /* Start from CLAIMD_PRUNE_REQUEST_INIT. */
 struct claimd_prune_request {
-    size_t struct_size;                /* set by CLAIMD_PRUNE_REQUEST_INIT */
-    const char *consumer;              /* only this consumer's; NULL: everybody's */
-    int64_t before_ms;                 /* last updated before, since 1970; required */
+    size_t struct_size;                 /* set by CLAIMD_PRUNE_REQUEST_INIT */
+    const char *consumer;               /* only this consumer's; NULL: everybody's */
+    int64_t before_ms;                  /* last updated before, since 1970; required */
     claimd_prune_function *on_progress; /* NULL for nobody */
     void *on_progress_context;
     /* How long the call may take; CLAIMD_UNSET_MS: an hour, whatever the client's timeout. */
@@ -59,8 +60,12 @@ struct claimd_prune_request {
     bool reserved[6];
 };
 #define CLAIMD_PRUNE_REQUEST_INIT                                                                  \
-    { sizeof(struct claimd_prune_request), NULL, CLAIMD_UNSET_MS, NULL, NULL, CLAIMD_UNSET_MS,     \
-      false, false, { false, false, false, false, false, false } }
+    {                                                                                              \
+        sizeof(struct claimd_prune_request), NULL, CLAIMD_UNSET_MS, NULL, NULL, CLAIMD_UNSET_MS,   \
+            false, false, {                                                                        \
+            false                                                                                  \
+        }                                                                                          \
+    }
 
 typedef struct claimd_prune_result claimd_prune_result;
 
@@ -97,14 +102,14 @@ CLAIMD_API enum claimd_status claimd_server_status(
     claimd_client *client, const struct claimd_server_status_request *request,
     claimd_server_status_result **out_result, struct claimd_error *error);
 CLAIMD_API void claimd_server_status_result_free(claimd_server_status_result *result);
-CLAIMD_API const char *
-claimd_server_status_result_version(const claimd_server_status_result *result);
+CLAIMD_API const char *claimd_server_status_result_version(
+    const claimd_server_status_result *result);
 /* When the process started, since 1970. */
 CLAIMD_API int64_t
 claimd_server_status_result_start_time_ms(const claimd_server_status_result *result);
 /* An answer may come before the change is on disk. */
-CLAIMD_API bool
-claimd_server_status_result_durability_relaxed(const claimd_server_status_result *result);
+CLAIMD_API bool claimd_server_status_result_durability_relaxed(
+    const claimd_server_status_result *result);
 /* Position of the last group of changes that is on disk. */
 CLAIMD_API uint64_t
 claimd_server_status_result_applied_position(const claimd_server_status_result *result);
@@ -125,8 +130,8 @@ claimd_server_status_result_retention_ms(const claimd_server_status_result *resu
 CLAIMD_API int64_t
 claimd_server_status_result_redelivery_window_ms(const claimd_server_status_result *result);
 /* New claims are refused because the disk is nearly full. */
-CLAIMD_API bool
-claimd_server_status_result_disk_reserve_reached(const claimd_server_status_result *result);
+CLAIMD_API bool claimd_server_status_result_disk_reserve_reached(
+    const claimd_server_status_result *result);
 
 /* --- health ---------------------------------------------------------------------------------- */
 
