@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <check.h>
-#include <rocksdb/c.h>
 
 #include "base/scope.h"
 #include "lib/store_fixture.h"
@@ -438,43 +437,6 @@ START_TEST(older_database_is_refused) {
 }
 END_TEST
 
-// --- families -------------------------------------------------------------------------------------
-
-// Opens the database itself, with these families, and drops or makes one.
-static void change_family(const char *const *names, int count, const char *make) {
-    rocksdb_options_t *options = rocksdb_options_create();
-    const rocksdb_options_t *each[8];
-    rocksdb_column_family_handle_t *handles[8];
-    for (int i = 0; i < count; i++) each[i] = options;
-    char *text = NULL;
-    rocksdb_t *database = rocksdb_open_column_families(
-        options, store_fixture_path(&fixture, "db"), count, names, each, handles, &text);
-    ck_assert_msg(text == NULL, "%s", text);
-    if (make != NULL) {
-        rocksdb_column_family_handle_destroy(
-            rocksdb_create_column_family(database, options, make, &text));
-    } else {
-        rocksdb_drop_column_family(database, handles[count - 1], &text);
-    }
-    ck_assert_msg(text == NULL, "%s", text);
-    for (int i = 0; i < count; i++) rocksdb_column_family_handle_destroy(handles[i]);
-    rocksdb_close(database);
-    rocksdb_options_destroy(options);
-}
-
-START_TEST(missing_and_unknown_families_are_refused) {
-    static const char *const names[] = {"default", "open",  "done", "blob",
-                                        "guard",   "audit", "meta"};
-    store_fixture_create(&fixture);
-    temp_dir_copy_path(fixture.dir, original);
-    change_family(names, 7, "later");
-    assert_refused("a family more", "later");
-    restore();
-    change_family(names, 7, NULL);
-    assert_refused("a family less", "meta");
-}
-END_TEST
-
 static void add_tests(TCase *cases) {
     tcase_add_test(cases, torn_tail_of_an_unacknowledged_group_opens);
     tcase_add_test(cases, torn_tail_of_an_acknowledged_group_is_refused);
@@ -489,7 +451,6 @@ static void add_tests(TCase *cases) {
     tcase_add_test(cases, damaged_manifest_is_refused_or_harmless);
     tcase_add_test(cases, missing_files_are_refused);
     tcase_add_test(cases, older_database_is_refused);
-    tcase_add_test(cases, missing_and_unknown_families_are_refused);
 }
 
 int main(void) {
