@@ -170,9 +170,9 @@ struct fixture_answer fixture_release(struct engine_fixture *fixture, const char
 
 struct fixture_answer fixture_resolve(struct engine_fixture *fixture, const char *id,
                                       enum claim_resolution resolution) {
-    return command_do(fixture, id, CLAIM_RESOLVE,
-                      (struct claim_command){.resolution = resolution,
-                                             .reason = bytes_of("somebody looked")});
+    return command_do(
+        fixture, id, CLAIM_RESOLVE,
+        (struct claim_command){.resolution = resolution, .reason = bytes_of("somebody looked")});
 }
 
 struct fixture_answer fixture_get(struct engine_fixture *fixture, const char *id) {
@@ -269,7 +269,8 @@ uint64_t fixture_expect_counts_true(struct engine_fixture *fixture) {
     for (int i = 0; i < CLAIM_STATES; i++) {
         ck_assert_msg(scanned[i] == stats.records_by_state[i], "%s: %llu counted, %llu there are",
                       claim_state_name((enum claim_state)(i + 1)),
-                      (unsigned long long)stats.records_by_state[i], (unsigned long long)scanned[i]);
+                      (unsigned long long)stats.records_by_state[i],
+                      (unsigned long long)scanned[i]);
         sum += scanned[i];
     }
     return sum;

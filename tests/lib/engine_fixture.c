@@ -42,8 +42,8 @@ static void dir_next(struct engine_fixture *fixture) {
 }
 
 void fixture_init_closed(struct engine_fixture *fixture) {
-    *fixture = (struct engine_fixture){.policy = policy_default,
-                                       .store_options = store_options_default()};
+    *fixture =
+        (struct engine_fixture){.policy = policy_default, .store_options = store_options_default()};
     fake_clock_init(&fixture->clock);
     pthread_mutex_init(&fixture->mutex, NULL);
     pthread_condattr_t attributes;

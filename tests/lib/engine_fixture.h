@@ -24,8 +24,8 @@ struct engine_fixture {
     struct policy policy; // everybody's; may be changed between commands
     struct store_options store_options;
     struct engine_options options;
-    struct store *store;   // NULL while closed
-    struct engine *engine; // NULL while closed
+    struct store *store;     // NULL while closed
+    struct engine *engine;   // NULL while closed
     struct boot_ns turn_due; // what the last turn returned
     struct arena answers;    // what answers borrow from
     uint64_t done_count;     // calls answered so far

@@ -256,9 +256,9 @@ START_TEST(cancelled_while_its_record_is_read_does_not_park) {
     struct fixture_call call;
     fixture_claim(&fixture, "k", 30000);
     fixture_flush(&fixture);
-    fixture_start(&fixture, &call,
-                  &(struct fixture_request){
-                      .id = "k", .command = {.verb = CLAIM_BEGIN}, .wait_ms = 60000});
+    fixture_start(
+        &fixture, &call,
+        &(struct fixture_request){.id = "k", .command = {.verb = CLAIM_BEGIN}, .wait_ms = 60000});
     uint64_t missed = fixture_stats(&fixture).reads_missed;
     fixture_turn(&fixture);
     ck_assert_uint_eq(fixture_stats(&fixture).reads_missed, missed + 1); // at the readers
@@ -271,9 +271,9 @@ END_TEST
 START_TEST(others_that_are_cancelled_go_on) {
     struct fixture_call call;
     uint64_t token = fixture_claim(&fixture, "k", 30000);
-    fixture_start(&fixture, &call,
-                  &(struct fixture_request){
-                      .id = "k", .command = {.verb = CLAIM_COMPLETE, .token = token}});
+    fixture_start(
+        &fixture, &call,
+        &(struct fixture_request){.id = "k", .command = {.verb = CLAIM_COMPLETE, .token = token}});
     engine_cancel(fixture.engine, &call.op);
     fixture_finish(&call);
     FIXTURE_EXPECT_ERR(call.answer, ERR_OK);
@@ -336,11 +336,11 @@ START_TEST(mismatching_fingerprint_is_told_when_woken) {
     struct fixture_answer answer = fixture_begin(&fixture, "k", holder);
     fixture_expect_outcome(&answer, CLAIM_CLAIMED);
     uint64_t token = answer.decision.record.token;
-    fixture_start(&fixture, &call,
-                  &(struct fixture_request){
-                      .id = "k",
-                      .command = {.verb = CLAIM_BEGIN, .fingerprint = bytes_of("B")},
-                      .wait_ms = 60000});
+    fixture_start(
+        &fixture, &call,
+        &(struct fixture_request){.id = "k",
+                                  .command = {.verb = CLAIM_BEGIN, .fingerprint = bytes_of("B")},
+                                  .wait_ms = 60000});
     fixture_settle(&fixture);
     ck_assert(fixture_is_parked(&call));
     // Another attempt brings a fingerprint; the claim has had none so far.
