@@ -63,11 +63,12 @@ static void tables_init(struct tables *tables, const struct option_grammar *gram
     memset(tables, 0, sizeof *tables);
     // "+" stops at the first word; ":" reports a missing argument as such.
     snprintf(tables->shorts, sizeof tables->shorts, "%s", grammar->command == NULL ? "+:" : ":");
-    tables_add(tables, &grammar->specs[i], OWN_FIRST + i);
-}
-for (int i = 0; i < GLOBAL_COUNT; i++) {
-    tables_add(tables, &option_globals[i], GLOBAL_FIRST + i);
-}
+    for (int i = 0; i < grammar->specs_count; i++) {
+        tables_add(tables, &grammar->specs[i], OWN_FIRST + i);
+    }
+    for (int i = 0; i < GLOBAL_COUNT; i++) {
+        tables_add(tables, &option_globals[i], GLOBAL_FIRST + i);
+    }
 }
 
 // --- problems -----------------------------------------------------------------------------------
