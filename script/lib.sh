@@ -7,7 +7,11 @@ die() {
     exit 1
 }
 
-# build_tree DIR [cmake options...]: configures if needed, builds; quiet when there is nothing to do.
+# The comment at the top of the script.
+print_usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "script/$(basename "$0")"; }
+
+# build_tree DIR [cmake options...]: configures if needed, and builds everything, or what $targets
+# names; quiet when there is nothing to do.
 build_tree() {
     local dir=$1
     shift
@@ -25,5 +29,6 @@ build_tree() {
         printf '%s\n' "$wanted" >"$dir/options"
     fi
     say "building $dir"
-    NINJA_STATUS="[%f/%t] " ninja -C "$dir"
+    # shellcheck disable=SC2086 # one argument a target
+    NINJA_STATUS="[%f/%t] " ninja -C "$dir" ${targets:-}
 }
