@@ -4,6 +4,7 @@
 #pragma once
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,12 +122,15 @@ static inline Google__Protobuf__Timestamp testing_timestamp(int64_t seconds, int
 
 // --- running -------------------------------------------------------------------------------------
 
-static inline int testing_run(const char *name, const TTest *const *tests, size_t test_count) {
+// Runs the tests, and one more that must abort (NULL: none).
+static inline int testing_run(const char *name, const TTest *const *tests, size_t test_count,
+                              const TTest *aborting) {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
     tcase_add_checked_fixture(tcase, testing_setup, testing_teardown);
     tcase_set_timeout(tcase, 120);
     for (size_t i = 0; i < test_count; i++) tcase_add_test(tcase, tests[i]);
+    if (aborting != NULL) tcase_add_test_raise_signal(tcase, aborting, SIGABRT);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
@@ -138,5 +142,5 @@ static inline int testing_run(const char *name, const TTest *const *tests, size_
 #define TESTING_MAIN(name, ...)                                                                    \
     int main(void) {                                                                               \
         const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return testing_run(name, tests, sizeof tests / sizeof tests[0]);                           \
+        return testing_run(name, tests, sizeof tests / sizeof tests[0], NULL);                     \
     }
