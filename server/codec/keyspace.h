@@ -39,7 +39,7 @@ void keyspace_put_claim(struct buf *out, uint32_t consumer_number, struct bytes 
 void keyspace_put_consumer_prefix(struct buf *out, uint32_t consumer_number);
 
 // Splits a claim key; the message ID is appended to out_message_id as text. ERR_CORRUPT if it is
-// none.
+// none; ERR_NO_MEMORY.
 MUST_CHECK enum err keyspace_parse_claim(struct bytes key, uint32_t *out_consumer_number,
                                          struct buf *out_message_id);
 

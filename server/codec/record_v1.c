@@ -217,16 +217,11 @@ static void put_texts(const struct claim_record *record, uint32_t flags, struct 
 
 static void put_body(const struct claim_body *body, uint32_t flags, unsigned shift,
                      struct buf *out) {
-    switch (body_form_of(flags, shift)) {
-    case BODY_ABSENT:
-        return;
-    case BODY_INLINE:
+    enum body_form form = body_form_of(flags, shift);
+    if (form == BODY_INLINE) {
         put_text(out, body->data);
-        return;
-    case BODY_IN_BLOB:
-    case BODY_EXPIRED:
+    } else if (form != BODY_ABSENT) {
         buf_put_u32(out, body->size_bytes);
-        return;
     }
 }
 
@@ -256,12 +251,8 @@ void record_v1_encode(const struct claim_record *record, struct buf *out) {
 
 // --- reading ------------------------------------------------------------------------------------
 
-// A text of at most max bytes.
-static struct bytes get_text(struct reader *in, size_t max) {
-    uint16_t len = reader_u16(in);
-    if (len > max) in->failed = true;
-    return reader_bytes(in, len);
-}
+// A text; whether it is too long is for record_fault_of to say.
+static struct bytes get_text(struct reader *in) { return reader_bytes(in, reader_u16(in)); }
 
 static void get_counts(struct reader *in, uint32_t flags, struct claim_record *out) {
     out->created_at.ms = reader_i64(in);
@@ -286,8 +277,8 @@ static void get_earlier(struct reader *in, struct claim_record *out) {
         earlier->end = (enum claim_end)reader_u8(in);
         earlier->begun_at.ms = reader_i64(in);
         earlier->ended_at.ms = reader_i64(in);
-        earlier->owner = get_text(in, LIMIT_OWNER_BYTES_MAX);
-        earlier->error = get_text(in, LIMIT_ATTEMPT_ERROR_BYTES_MAX);
+        earlier->owner = get_text(in);
+        earlier->error = get_text(in);
     }
 }
 
@@ -304,10 +295,8 @@ static void get_attempts(struct reader *in, uint32_t flags, struct claim_record 
     } else if (attempt->end != CLAIM_END_NONE) {
         attempt->ended_at = out->updated_at;
     }
-    if (flag_has(flags, FLAG_OWNER)) attempt->owner = get_text(in, LIMIT_OWNER_BYTES_MAX);
-    if (flag_has(flags, FLAG_ATTEMPT_ERROR)) {
-        attempt->error = get_text(in, LIMIT_ATTEMPT_ERROR_BYTES_MAX);
-    }
+    if (flag_has(flags, FLAG_OWNER)) attempt->owner = get_text(in);
+    if (flag_has(flags, FLAG_ATTEMPT_ERROR)) attempt->error = get_text(in);
     if (flag_has(flags, FLAG_EARLIER)) get_earlier(in, out);
 }
 
@@ -322,9 +311,7 @@ static void get_token(struct reader *in, uint32_t flags, struct claim_record *ou
     if (flag_has(flags, FLAG_LAPSE_RETENTION)) {
         out->lapse_dead_retention = (struct optional_ms){true, reader_i64(in)};
     }
-    if (flag_has(flags, FLAG_REQUEST_ID)) {
-        out->request_id = get_text(in, LIMIT_REQUEST_ID_BYTES_MAX);
-    }
+    if (flag_has(flags, FLAG_REQUEST_ID)) out->request_id = get_text(in);
     if (out->memory != CLAIM_MEMORY_NONE) {
         struct bytes digest = reader_bytes(in, sizeof out->memory_digest);
         if (!in->failed) memcpy(out->memory_digest, digest.data, digest.len);
@@ -344,12 +331,8 @@ static void get_deadlines(struct reader *in, uint32_t flags, struct claim_record
 }
 
 static void get_texts(struct reader *in, uint32_t flags, struct claim_record *out) {
-    if (flag_has(flags, FLAG_FINGERPRINT)) {
-        out->fingerprint = get_text(in, LIMIT_FINGERPRINT_BYTES_MAX);
-    }
-    if (flag_has(flags, FLAG_PAYLOAD_REF)) {
-        out->payload_ref = get_text(in, LIMIT_PAYLOAD_REF_BYTES_MAX);
-    }
+    if (flag_has(flags, FLAG_FINGERPRINT)) out->fingerprint = get_text(in);
+    if (flag_has(flags, FLAG_PAYLOAD_REF)) out->payload_ref = get_text(in);
     if (flag_has(flags, FLAG_EVENT_TIME)) {
         out->event_time = (struct optional_wall_ms){true, {reader_i64(in)}};
     }
@@ -357,9 +340,9 @@ static void get_texts(struct reader *in, uint32_t flags, struct claim_record *ou
         out->last_error.present = true;
         out->last_error.kind = (enum fail_kind)reader_u8(in);
         out->last_error.at.ms = reader_i64(in);
-        out->last_error.message = get_text(in, LIMIT_ERROR_MESSAGE_BYTES_MAX);
+        out->last_error.message = get_text(in);
     }
-    if (flag_has(flags, FLAG_REASON)) out->reason = get_text(in, LIMIT_REASON_BYTES_MAX);
+    if (flag_has(flags, FLAG_REASON)) out->reason = get_text(in);
 }
 
 static void get_body(struct reader *in, uint32_t flags, unsigned shift, struct claim_body *out) {
@@ -369,7 +352,7 @@ static void get_body(struct reader *in, uint32_t flags, unsigned shift, struct c
     out->in_blob = form == BODY_IN_BLOB;
     out->expired = form == BODY_EXPIRED;
     if (form == BODY_INLINE) {
-        out->data = get_text(in, LIMIT_BODY_INLINE_BYTES_MAX);
+        out->data = get_text(in);
         out->size_bytes = (uint32_t)out->data.len;
     } else {
         out->size_bytes = reader_u32(in);

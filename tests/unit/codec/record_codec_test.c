@@ -186,6 +186,7 @@ START_TEST(test_absent_empty_and_expired_bodies_differ) {
     record_codec_encode(&record, &out);
     ck_assert_int_eq(record_codec_decode(buf_bytes(&out), &decoded), ERR_OK);
     ck_assert(!decoded.result.present);
+    ck_assert(!record_codec_body_is_external(&decoded.result));
 
     record.result.present = true;
     out.len = 0;
@@ -334,6 +335,37 @@ START_TEST(test_second_forms_are_refused) {
 }
 END_TEST
 
+// More earlier attempts than a record has room for, although their bytes are there.
+START_TEST(test_too_many_earlier_attempts_are_refused) {
+    const size_t earlier_bytes = 4 + 1 + 8 + 8 + 2 + 2;
+    const size_t count_at = HEAD_BYTES + 8 + 4; // behind created_at and attempt_count
+    SCOPE_BUF struct buf out = {0};
+    SCOPE_BUF struct buf longer = {0};
+    struct claim_record decoded;
+    struct claim_record record = record_plain(CLAIM_RECEIVED);
+    record.has_token = false;
+    record.attempt_count = 300;
+    record.attempt.number = 300;
+    record.earlier_count = 1;
+    record.earlier[0] = (struct claim_attempt){.number = 1, .end = CLAIM_END_LAPSED};
+    record_codec_encode(&record, &out);
+    ck_assert_uint_eq(out.len, count_at + 1 + earlier_bytes);
+    for (uint8_t count = 1; count < 200; count++) {
+        longer.len = 0;
+        buf_put(&longer, out.data, count_at);
+        buf_put_u8(&longer, count);
+        for (uint8_t number = 1; number <= count; number++) {
+            buf_put_u32(&longer, number);
+            buf_put(&longer, out.data + count_at + 1 + 4, earlier_bytes - 4);
+        }
+        reseal(longer.data, longer.len);
+        bool fits = count < LIMIT_ATTEMPTS_KEPT;
+        ck_assert_int_eq(record_codec_decode(buf_bytes(&longer), &decoded),
+                         fits ? ERR_OK : ERR_CORRUPT);
+    }
+}
+END_TEST
+
 // An attempt's end in the head of a record that has had no attempt.
 START_TEST(test_end_without_attempt_is_refused) {
     SCOPE_BUF struct buf out = {0};
@@ -393,6 +425,7 @@ int main(void) {
     tcase_add_loop_test(tests, test_sealed_fault, 0,
                         (int)(sizeof sealed_faults / sizeof sealed_faults[0]));
     tcase_add_test(tests, test_second_forms_are_refused);
+    tcase_add_test(tests, test_too_many_earlier_attempts_are_refused);
     tcase_add_test(tests, test_end_without_attempt_is_refused);
     tcase_add_test_raise_signal(tests, test_encode_of_a_fault_aborts, SIGABRT);
     tcase_add_test(tests, test_memory_failure_shows_in_the_buffer);
