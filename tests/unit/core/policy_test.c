@@ -118,8 +118,7 @@ START_TEST(test_jitter_stays_in_its_bounds_and_reaches_them) {
             for (int i = 0; i < 1000; i++) {
                 uint64_t random = i == 0 ? UINT64_MAX : rand_u64(&rand);
                 int64_t delay = policy_backoff_ms(&policy, 1, random);
-                ck_assert_int_le(delay, firsts[f]);
-                ck_assert_int_ge(delay, firsts[f] - spread);
+                if (delay > firsts[f] || delay < firsts[f] - spread) ck_abort_msg("out of bounds");
             }
             ck_assert_int_eq(policy_backoff_ms(&policy, 1, 0), firsts[f]);
             ck_assert_int_eq(policy_backoff_ms(&policy, 1, (uint64_t)spread), firsts[f] - spread);
