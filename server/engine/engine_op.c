@@ -268,6 +268,9 @@ static enum err bodies_load(struct engine_op_private *private, enum store_tier t
         err = key.failed ? ERR_NO_MEMORY
                          : store_get(private->engine->options.store, KEYSPACE_BLOB, buf_bytes(&key),
                                      tier, &private->bodies[i]);
+        const struct claim_body *body =
+            body_of(&private->op->decision.record, (enum op_body)i);
+        if (err == ERR_OK && private->bodies[i].len != body->size_bytes) err = ERR_CORRUPT;
     }
     buf_deinit(&key);
     // A mark without its body is damage: they were written in one batch.
