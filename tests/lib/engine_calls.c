@@ -48,7 +48,7 @@ static void call_done(struct engine_op *op) {
     engine_op_release(fixture->engine, op);
 }
 
-void fixture_forget(struct engine_fixture *fixture) { arena_reset(&fixture->answers); }
+void fixture_forget(struct engine_fixture *fixture) { arena_deinit(&fixture->answers); }
 
 // --- calls --------------------------------------------------------------------------------------
 

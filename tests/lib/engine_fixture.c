@@ -6,6 +6,7 @@
 #include <check.h>
 
 #include "base/check.h"
+#include "base/scope.h"
 #include "engine/engine_private.h"
 
 // The longest that any wait for a thread of the engine may take. Passing it means "never".
@@ -183,4 +184,38 @@ void fixture_flush(struct engine_fixture *fixture) {
     store_compact(fixture->store, KEYSPACE_OPEN);
     store_compact(fixture->store, KEYSPACE_DONE);
     store_compact(fixture->store, KEYSPACE_BLOB);
+}
+
+// One group, written past the engine: value.data NULL deletes.
+static void edit(struct engine_fixture *fixture, enum keyspace_family family, struct bytes key,
+                 struct bytes value) {
+    SCOPE_BUF struct buf head = {0};
+    struct error_detail detail = {0};
+    struct store *store;
+    CHECK(fixture->store == NULL);
+    enum err err = store_open(fixture->dir, &fixture->store_options, &store, &detail);
+    ck_assert_msg(err == ERR_OK, "open: %s: %s", error_reason(err), detail.text);
+    struct store_batch *batch = store_batch_create();
+    uint64_t position = store_position(store) + 1;
+    keyspace_put_head(&head, &(struct keyspace_head){.position = position});
+    store_batch_put(batch, store, KEYSPACE_META, keyspace_head_key(), buf_bytes(&head));
+    if (value.data == NULL) {
+        store_batch_delete(batch, store, family, key);
+    } else {
+        store_batch_put(batch, store, family, key, value);
+    }
+    ck_assert_int_eq(store_write(store, batch, position), ERR_OK);
+    store_batch_destroy(batch);
+    store_close(store);
+}
+
+void fixture_edit_delete(struct engine_fixture *fixture, enum keyspace_family family,
+                         struct bytes key) {
+    edit(fixture, family, key, (struct bytes){0});
+}
+
+void fixture_edit_put(struct engine_fixture *fixture, enum keyspace_family family, struct bytes key,
+                      struct bytes value) {
+    CHECK(value.data != NULL);
+    edit(fixture, family, key, value);
 }

@@ -70,5 +70,11 @@ struct engine_stats fixture_stats(const struct engine_fixture *fixture);
 // Makes RocksDB write its memtables to files, so that reads have something to miss.
 void fixture_flush(struct engine_fixture *fixture);
 
+// Damage on purpose, while the fixture is closed: removes a key, or puts a value in its place.
+void fixture_edit_delete(struct engine_fixture *fixture, enum keyspace_family family,
+                         struct bytes key);
+void fixture_edit_put(struct engine_fixture *fixture, enum keyspace_family family, struct bytes key,
+                      struct bytes value);
+
 // Called from any thread as engine_options.wake; for tests that make options of their own.
 void fixture_wake(void *self);
