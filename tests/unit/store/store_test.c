@@ -123,7 +123,7 @@ START_TEST(cold_block_would_block_and_is_then_cached) {
     // A miss that the filter answers needs no file.
     int blocked = 0;
     for (int i = 0; i < 100; i++) {
-        char key[16];
+        char key[32];
         (void)snprintf(key, sizeof key, "absent-%d", i);
         enum err err = get(KEYSPACE_DONE, key, STORE_CACHE_ONLY);
         ck_assert(err == ERR_NOT_FOUND || err == ERR_WOULD_BLOCK);
@@ -137,20 +137,20 @@ START_TEST(compaction_keeps_what_lives) {
     store_fixture_create(&fixture);
     store_fixture_open(&fixture);
     for (int i = 0; i < 1000; i++) {
-        char key[16];
+        char key[32];
         (void)snprintf(key, sizeof key, "%04d", i);
         store_fixture_put(&fixture, KEYSPACE_DONE, key, "value");
     }
     (void)store_fixture_commit(&fixture);
     for (int i = 0; i < 1000; i += 2) {
-        char key[16];
+        char key[32];
         (void)snprintf(key, sizeof key, "%04d", i);
         store_fixture_delete(&fixture, KEYSPACE_DONE, key);
     }
     (void)store_fixture_commit(&fixture);
     store_compact(fixture.store, KEYSPACE_DONE);
     for (int i = 0; i < 1000; i++) {
-        char key[16];
+        char key[32];
         (void)snprintf(key, sizeof key, "%04d", i);
         store_fixture_expect(&fixture, KEYSPACE_DONE, key, i % 2 == 0 ? NULL : "value");
     }
