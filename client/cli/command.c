@@ -82,9 +82,13 @@ static void error_print_text(const struct claimd_error *error) {
         fprintf(stderr, " %s", error->reason);
     }
     fprintf(stderr, ": %s", message != NULL ? message : "");
-    if (error->field[0] != '\0') fprintf(stderr, " (field %s)", error->field);
-    if (error->state != CLAIMD_STATE_UNSPECIFIED) {
-        fprintf(stderr, " (the claim is %s)", claimd_state_name(error->state));
+    // What the message says already is not said again.
+    if (strstr(error->message, error->field) == NULL) {
+        fprintf(stderr, " (field %s)", error->field);
+    }
+    const char *state = claimd_state_name(error->state);
+    if (error->state != CLAIMD_STATE_UNSPECIFIED && strstr(error->message, state) == NULL) {
+        fprintf(stderr, " (the claim is %s)", state);
     }
     fputc('\n', stderr);
     if (error->maybe_happened) {

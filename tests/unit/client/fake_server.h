@@ -160,7 +160,7 @@ static inline void *fake_run(void *self) {
         if (arrived) fake_answer(fake, call, &details);
         grpc_call_details_destroy(&details);
         grpc_metadata_array_destroy(&metadata);
-        if (!arrived) break;
+        if (!arrived) break; // shutting down
     }
     if (!fake->shut_down) fake_await(fake, FAKE_SHUTDOWN);
     return NULL;
@@ -177,9 +177,8 @@ static inline void fake_server_start(struct fake_server *fake, int port, fake_ha
     fake->server = grpc_server_create(NULL, NULL);
     grpc_server_register_completion_queue(fake->server, fake->queue, NULL);
     grpc_server_credentials *plaintext = grpc_insecure_server_credentials_create();
-    char address[32];
-    snprintf(address, sizeof address, "127.0.0.1:%d", port);
-    port = grpc_server_add_http2_port(fake->server, address, plaintext);
+    snprintf(fake->target, sizeof fake->target, "127.0.0.1:%d", port);
+    port = grpc_server_add_http2_port(fake->server, fake->target, plaintext);
     grpc_server_credentials_release(plaintext);
     ck_assert_int_gt(port, 0);
     snprintf(fake->target, sizeof fake->target, "127.0.0.1:%d", port);
@@ -193,10 +192,9 @@ static inline void fake_server_stop(struct fake_server *fake) {
     ck_assert_int_eq(pthread_join(fake->thread, NULL), 0);
     grpc_server_destroy(fake->server);
     grpc_completion_queue_shutdown(fake->queue);
-    while (grpc_completion_queue_next(fake->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL).type !=
-           GRPC_QUEUE_SHUTDOWN) {
+    gpr_timespec never = gpr_inf_future(GPR_CLOCK_REALTIME);
+    while (grpc_completion_queue_next(fake->queue, never, NULL).type != GRPC_QUEUE_SHUTDOWN)
         continue;
-    }
     grpc_completion_queue_destroy(fake->queue);
     grpc_shutdown();
 }
