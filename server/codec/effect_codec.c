@@ -28,8 +28,8 @@ _Static_assert(KEYSPACE_FAMILIES == KEYSPACE_META + 1, "a new family is a new ve
 // The checksum of a frame: of all but itself.
 static uint32_t effect_checksum(struct bytes frame) {
     uint32_t crc = crc32c(0, (struct bytes){frame.data, EFFECT_CRC_AT});
-    return crc32c(crc, (struct bytes){frame.data + EFFECT_HEAD_BYTES,
-                                      frame.len - EFFECT_HEAD_BYTES});
+    return crc32c(crc,
+                  (struct bytes){frame.data + EFFECT_HEAD_BYTES, frame.len - EFFECT_HEAD_BYTES});
 }
 
 void effect_begin(struct buf *frame) {
@@ -97,9 +97,8 @@ void effect_end(struct buf *frame, uint32_t op_count) {
     CHECK(frame->len >= EFFECT_HEAD_BYTES);
     CHECK(frame->len - EFFECT_HEAD_BYTES <= UINT32_MAX);
     // A miscounted group would be acknowledged and then refused by every reader for ever.
-    CHECK(effect_body_is_sound((struct bytes){frame->data + EFFECT_HEAD_BYTES,
-                                              frame->len - EFFECT_HEAD_BYTES},
-                               op_count));
+    CHECK(effect_body_is_sound(
+        (struct bytes){frame->data + EFFECT_HEAD_BYTES, frame->len - EFFECT_HEAD_BYTES}, op_count));
     buf_set_u32(frame, EFFECT_COUNT_AT, op_count);
     buf_set_u32(frame, EFFECT_BODY_LEN_AT, (uint32_t)(frame->len - EFFECT_HEAD_BYTES));
     buf_set_u32(frame, EFFECT_CRC_AT, effect_checksum(buf_bytes(frame)));

@@ -114,10 +114,18 @@ static const uint8_t meta_clock = 'c';
 static const uint8_t meta_consumer = 'n';
 static const uint8_t meta_counts = 's';
 
-struct bytes keyspace_head_key(void) { return (struct bytes){&meta_head, 1}; }
-struct bytes keyspace_clock_key(void) { return (struct bytes){&meta_clock, 1}; }
-struct bytes keyspace_consumer_prefix(void) { return (struct bytes){&meta_consumer, 1}; }
-struct bytes keyspace_counts_prefix(void) { return (struct bytes){&meta_counts, 1}; }
+struct bytes keyspace_head_key(void) {
+    return (struct bytes){&meta_head, 1};
+}
+struct bytes keyspace_clock_key(void) {
+    return (struct bytes){&meta_clock, 1};
+}
+struct bytes keyspace_consumer_prefix(void) {
+    return (struct bytes){&meta_consumer, 1};
+}
+struct bytes keyspace_counts_prefix(void) {
+    return (struct bytes){&meta_counts, 1};
+}
 
 // Starts a value of the meta family; returns where, for meta_end.
 static size_t meta_begin(struct buf *out) {

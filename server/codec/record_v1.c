@@ -20,22 +20,22 @@
 #define HEAD_BYTES (HEAD_CRC_AT + 4)
 
 // Flags: a part is there, or a fact holds. Bit 31 is reserved and zero.
-#define FLAG_UPDATED_AT (UINT32_C(1) << 0)      // it differs from created_at
-#define FLAG_REOPEN_COUNT (UINT32_C(1) << 1)    // it is not 0
-#define FLAG_ATTEMPT_COUNT (UINT32_C(1) << 2)   // it is not 1
+#define FLAG_UPDATED_AT (UINT32_C(1) << 0)                   // it differs from created_at
+#define FLAG_REOPEN_COUNT (UINT32_C(1) << 1)                 // it is not 0
+#define FLAG_ATTEMPT_COUNT (UINT32_C(1) << 2)                // it is not 1
 #define FLAG_RETRY_COUNT(kind) (UINT32_C(1) << (3 + (kind))) // it is not 0; bits 3 to 6
-#define FLAG_BEGUN_AT (UINT32_C(1) << 7)        // the attempt's; it differs from created_at
-#define FLAG_ENDED_AT (UINT32_C(1) << 8)        // the attempt's; it differs from updated_at
+#define FLAG_BEGUN_AT (UINT32_C(1) << 7) // the attempt's; it differs from created_at
+#define FLAG_ENDED_AT (UINT32_C(1) << 8) // the attempt's; it differs from updated_at
 #define FLAG_OWNER (UINT32_C(1) << 9)
 #define FLAG_ATTEMPT_ERROR (UINT32_C(1) << 10)
 #define FLAG_EARLIER (UINT32_C(1) << 11)
 #define FLAG_TOKEN (UINT32_C(1) << 12)
-#define FLAG_LAPSE_HOLD (UINT32_C(1) << 13)     // a fact
-#define FLAG_LAPSE_RETRIES (UINT32_C(1) << 14)  // they are not LAPSE_RETRIES_USUAL
+#define FLAG_LAPSE_HOLD (UINT32_C(1) << 13)    // a fact
+#define FLAG_LAPSE_RETRIES (UINT32_C(1) << 14) // they are not LAPSE_RETRIES_USUAL
 #define FLAG_LAPSE_RETENTION (UINT32_C(1) << 15)
 #define FLAG_REQUEST_ID (UINT32_C(1) << 16)
 #define FLAG_ATTEMPT_FINGERPRINT (UINT32_C(1) << 17) // a fact
-#define FLAG_MADE_BY_LAPSE (UINT32_C(1) << 18)  // a fact
+#define FLAG_MADE_BY_LAPSE (UINT32_C(1) << 18)       // a fact
 #define FLAG_EXPIRES_AT (UINT32_C(1) << 19)
 #define FLAG_FINGERPRINT (UINT32_C(1) << 20)
 #define FLAG_PAYLOAD_REF (UINT32_C(1) << 21)
@@ -84,9 +84,9 @@ static uint32_t flag_if(bool condition, uint32_t flag) { return condition ? flag
 
 static uint32_t body_flags(const struct claim_body *body, unsigned shift) {
     if (!body->present) return 0;
-    enum body_form form = body->expired                          ? BODY_EXPIRED
+    enum body_form form = body->expired                         ? BODY_EXPIRED
                           : record_codec_body_is_external(body) ? BODY_IN_BLOB
-                                                                 : BODY_INLINE;
+                                                                : BODY_INLINE;
     return (uint32_t)form << shift;
 }
 

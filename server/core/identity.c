@@ -42,8 +42,8 @@ void identity_effect_key(const struct identity *identity, uint32_t reopen_count,
     static const char hex[] = "0123456789abcdef";
     uint8_t reopens[4];
     for (unsigned i = 0; i < sizeof reopens; i++) reopens[i] = (uint8_t)(reopen_count >> (8 * i));
-    const struct bytes parts[] = {identity->tenant, identity->consumer, identity->message_id,
-                                  {reopens, sizeof reopens}};
+    const struct bytes parts[] = {
+        identity->tenant, identity->consumer, identity->message_id, {reopens, sizeof reopens}};
     struct digest digest = digest_parts(parts, sizeof parts / sizeof parts[0]);
     for (size_t i = 0; i < IDENTITY_EFFECT_KEY_CHARS / 2; i++) {
         out_key[2 * i] = hex[digest.data[i] >> 4];

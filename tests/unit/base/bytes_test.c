@@ -123,8 +123,8 @@ START_TEST(test_put_is_little_endian) {
     buf_put_u64(&buf, 0x0F0E0D0C0B0A0908);
     buf_put_i64(&buf, -2);
     buf_put_u32_be(&buf, 0x01020304);
-    const uint8_t want[] = {1,    2,    3,    4,    5,    6,    7,    8,    9, 10, 11, 12, 13, 14,
-                            15,   0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4};
+    const uint8_t want[] = {1,  2,    3,    4,    5,    6,    7,    8,    9,    10, 11, 12, 13, 14,
+                            15, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1,  2,  3,  4};
     ck_assert(bytes_equal(buf_bytes(&buf), (struct bytes){want, sizeof want}));
     buf_set_u32(&buf, 1, 0xAABBCCDD);
     ck_assert_mem_eq(buf.data, "\x01\xDD\xCC\xBB\xAA\x06", 6);

@@ -1,29 +1,16 @@
 // A group's frame: read back as written, and refused as a whole if anything about it is wrong.
 #include <check.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/rand.h"
 #include "base/scope.h"
 #include "codec/crc32c.h"
 #include "codec/effect_codec.h"
+#include "gen.h"
 
 #define HEAD_BYTES 20
 #define CRC_AT 16
-
-static struct rand seeded(const char *test) {
-    const char *text = getenv("CLAIMD_TEST_SEED");
-    struct rand kernel = rand_from_kernel();
-    uint64_t seed = rand_u64(&kernel);
-    if (text != NULL) ck_assert_int_eq(sscanf(text, "%" SCNu64, &seed), 1);
-    printf("%s: CLAIMD_TEST_SEED=%" PRIu64 "\n", test, seed);
-    fflush(stdout);
-    return rand_from_seed(seed);
-}
 
 static void reseal(struct buf *frame) {
     uint32_t crc = crc32c(0, (struct bytes){frame->data, CRC_AT});
@@ -101,28 +88,26 @@ END_TEST
 struct written {
     enum keyspace_family family;
     bool is_put;
-    size_t key_len;
-    size_t value_len;
-    size_t from;
+    struct bytes key;
+    struct bytes value;
 };
 
-static uint32_t write_random(struct rand *rand, const uint8_t pool[512], struct buf *frame,
+static uint32_t write_random(struct gen *gen, struct buf *frame,
                              struct written ops[RANDOM_OPS_MAX]) {
-    uint32_t count = (uint32_t)(rand_u64(rand) % RANDOM_OPS_MAX);
+    uint32_t count = gen_below(gen, RANDOM_OPS_MAX);
     effect_begin(frame);
     for (uint32_t i = 0; i < count; i++) {
         struct written *op = &ops[i];
-        *op = (struct written){.family = (enum keyspace_family)(rand_u64(rand) % KEYSPACE_FAMILIES),
-                               .is_put = rand_u64(rand) % 2 == 0,
-                               .key_len = 1 + rand_u64(rand) % 40,
-                               .value_len = rand_u64(rand) % 200,
-                               .from = rand_u64(rand) % 200};
-        struct bytes key = {pool + op->from, op->key_len};
+        *op = (struct written){
+            .family = (enum keyspace_family)gen_below(gen, KEYSPACE_FAMILIES),
+            .is_put = gen_one_in(gen, 2),
+            .key = gen_bytes(gen, 1 + gen_below(gen, 40)),
+        };
         if (op->is_put) {
-            effect_put(frame, op->family, key, (struct bytes){pool + op->from, op->value_len});
+            op->value = gen_bytes(gen, gen_below(gen, 200));
+            effect_put(frame, op->family, op->key, op->value);
         } else {
-            effect_delete(frame, op->family, key);
-            op->value_len = 0;
+            effect_delete(frame, op->family, op->key);
         }
     }
     effect_end(frame, count);
@@ -130,22 +115,20 @@ static uint32_t write_random(struct rand *rand, const uint8_t pool[512], struct 
 }
 
 START_TEST(test_random_frames) {
-    struct rand rand = seeded("random frames");
-    uint8_t pool[512];
-    for (size_t i = 0; i < sizeof pool; i++) pool[i] = (uint8_t)rand_u64(&rand);
+    static struct gen gen;
+    gen_init(&gen, "random frames");
     SCOPE_BUF struct buf frame = {0};
     for (int round = 0; round < 5000; round++) {
         struct written ops[RANDOM_OPS_MAX];
         struct effect_reader reader;
         struct effect_op op;
         frame.len = 0;
-        uint32_t count = write_random(&rand, pool, &frame, ops);
+        uint32_t count = write_random(&gen, &frame, ops);
         if (effect_open(buf_bytes(&frame), &reader) != ERR_OK) ck_abort_msg("round %d", round);
         for (uint32_t i = 0; i < count; i++) {
             bool same = effect_next(&reader, &op) && op.family == ops[i].family &&
-                        op.is_put == ops[i].is_put &&
-                        bytes_equal(op.key, (struct bytes){pool + ops[i].from, ops[i].key_len}) &&
-                        bytes_equal(op.value, (struct bytes){pool + ops[i].from, ops[i].value_len});
+                        op.is_put == ops[i].is_put && bytes_equal(op.key, ops[i].key) &&
+                        bytes_equal(op.value, ops[i].value);
             if (!same) ck_abort_msg("round %d op %u", round, i);
         }
         if (effect_next(&reader, &op)) ck_abort_msg("round %d has too many", round);
@@ -224,8 +207,8 @@ END_TEST
 
 // Sealed damage anywhere: refused, or every op can be read.
 START_TEST(test_sealed_damage) {
-    struct rand rand = seeded("sealed damage");
-    uint8_t pool[512] = {0};
+    static struct gen gen;
+    gen_init(&gen, "sealed damage");
     SCOPE_BUF struct buf frame = {0};
     int refused = 0;
     for (int round = 0; round < 20000; round++) {
@@ -233,8 +216,8 @@ START_TEST(test_sealed_damage) {
         struct effect_reader reader;
         struct effect_op op;
         frame.len = 0;
-        (void)write_random(&rand, pool, &frame, ops);
-        frame.data[rand_u64(&rand) % frame.len] = (uint8_t)rand_u64(&rand);
+        (void)write_random(&gen, &frame, ops);
+        frame.data[gen_below(&gen, (uint32_t)frame.len)] = (uint8_t)gen_below(&gen, 256);
         reseal(&frame);
         if (effect_open(buf_bytes(&frame), &reader) != ERR_OK) {
             refused++;

@@ -50,8 +50,8 @@ static inline struct claim_record golden_processing(void) {
     record.attempt_has_fingerprint = true;
     record.granted_at.ms = 3500;
     record.lease_expires_at.ms = 33500;
-    record.checkpoint = (struct claim_body){
-        .present = true, .size_bytes = 6, .data = bytes_of("page 4")};
+    record.checkpoint =
+        (struct claim_body){.present = true, .size_bytes = 6, .data = bytes_of("page 4")};
     return record;
 }
 
@@ -75,8 +75,8 @@ static inline struct claim_record golden_unknown(void) {
     record.attempt.end = CLAIM_END_LAPSED;
     record.attempt.ended_at = record.updated_at;
     record.retry_counts[RETRY_LAPSED] = 1;
-    record.last_error = (struct claim_error){
-        .present = true, .kind = FAIL_LAPSED, .at = record.updated_at};
+    record.last_error =
+        (struct claim_error){.present = true, .kind = FAIL_LAPSED, .at = record.updated_at};
     return record;
 }
 
@@ -84,8 +84,8 @@ static inline struct claim_record golden_succeeded(void) {
     struct claim_record record = golden_begun(CLAIM_SUCCEEDED);
     golden_end(&record, CLAIM_END_COMPLETED, CLAIM_MEMORY_COMPLETE);
     golden_finish(&record);
-    record.result = (struct claim_body){
-        .present = true, .size_bytes = 9, .data = bytes_of("{\"ok\": 1}")};
+    record.result =
+        (struct claim_body){.present = true, .size_bytes = 9, .data = bytes_of("{\"ok\": 1}")};
     record.result_digest = digest_of(record.result.data);
     return record;
 }
@@ -158,12 +158,12 @@ static inline struct claim_record golden_discarded(void) {
     record.last_error = (struct claim_error){
         .present = true, .kind = FAIL_OUTCOME_UNKNOWN, .message = bytes_of("?"), .at = {-1}};
     record.reason = bytes_of("obsolete");
-    record.result = (struct claim_body){
-        .present = true, .expired = true, .size_bytes = LIMIT_RESULT_BYTES_MAX};
+    record.result =
+        (struct claim_body){.present = true, .expired = true, .size_bytes = LIMIT_RESULT_BYTES_MAX};
     record.result_digest = digest_of(bytes_of("gone"));
     record.checkpoint = (struct claim_body){
         .present = true, .in_blob = true, .size_bytes = LIMIT_BODY_INLINE_BYTES_MAX + 1};
-    record.payload = (struct claim_body){
-        .present = true, .size_bytes = 7, .data = bytes_of("payload")};
+    record.payload =
+        (struct claim_body){.present = true, .size_bytes = 7, .data = bytes_of("payload")};
     return record;
 }

@@ -8,6 +8,7 @@
 #include "base/scope.h"
 #include "codec/crc32c.h"
 #include "codec/record_codec.h"
+#include "record_difference.h"
 #include "record_gen.h"
 
 #define HEAD_CRC_AT 8
@@ -57,8 +58,8 @@ static void reseal(uint8_t *data, size_t len) {
 // --- what goes in comes out ---------------------------------------------------------------------
 
 START_TEST(test_random_records_come_back) {
-    static struct record_gen gen;
-    record_gen_init(&gen, "random records");
+    static struct gen gen;
+    gen_init(&gen, "random records");
     SCOPE_BUF struct buf first = {0};
     SCOPE_BUF struct buf second = {0};
     for (int i = 0; i < 20000; i++) {
@@ -70,7 +71,7 @@ START_TEST(test_random_records_come_back) {
         record_codec_encode(&record, &first);
         enum err err = record_codec_decode(buf_bytes(&first), &decoded);
         if (err != ERR_OK) ck_abort_msg("record %d: %s", i, error_reason(err));
-        const char *difference = record_gen_difference(&record, &decoded);
+        const char *difference = record_difference(&record, &decoded);
         if (difference != NULL) ck_abort_msg("record %d: not %s", i, difference);
         record_codec_encode(&decoded, &second);
         if (!bytes_equal(buf_bytes(&first), buf_bytes(&second))) ck_abort_msg("record %d", i);
@@ -217,8 +218,8 @@ static void expect_corrupt(struct bytes value, const char *what, size_t where) {
 }
 
 START_TEST(test_truncations_and_flips_are_refused) {
-    static struct record_gen gen;
-    record_gen_init(&gen, "damage");
+    static struct gen gen;
+    gen_init(&gen, "damage");
     SCOPE_BUF struct buf out = {0};
     for (int i = 0; i < 300; i++) {
         struct claim_record record;
@@ -245,8 +246,8 @@ END_TEST
 // Damage with a right checksum (a defect of another build, say): refused, or it is a record whose
 // one stored form this is. Never accepted and then written differently, never a crash.
 START_TEST(test_sealed_damage_is_refused_or_canonical) {
-    static struct record_gen gen;
-    record_gen_init(&gen, "sealed damage");
+    static struct gen gen;
+    gen_init(&gen, "sealed damage");
     SCOPE_BUF struct buf out = {0};
     SCOPE_BUF struct buf again = {0};
     int accepted = 0;

@@ -63,8 +63,7 @@ END_TEST
       r->earlier[0].end = CLAIM_END_NONE)                                                          \
     X(earlier_end, CLAIM_RETRYING, "an earlier attempt's end is unknown",                          \
       r->earlier[0].end = (enum claim_end)8)                                                       \
-    X(memory, CLAIM_RETRYING, "the remembered verb is unknown",                                    \
-      r->memory = (enum claim_memory)6)                                                            \
+    X(memory, CLAIM_RETRYING, "the remembered verb is unknown", r->memory = (enum claim_memory)6)  \
     X(token_alone, CLAIM_RETRYING, "a token without an attempt",                                   \
       r->earlier_count = r->attempt_count = 0)                                                     \
     X(token_zero, CLAIM_RETRYING, "the token is 0", r->token = 0)                                  \

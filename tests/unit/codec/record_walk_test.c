@@ -9,13 +9,13 @@
 #include "base/scope.h"
 #include "codec/record_codec.h"
 #include "core/claim.h"
-#include "record_gen.h"
+#include "gen.h"
 
 #define WALKS 4000
 #define STEPS 40
 
 struct walk {
-    struct record_gen *gen;
+    struct gen *gen;
     struct policy policy;
     struct claim_context context;
     bool exists;
@@ -24,12 +24,12 @@ struct walk {
     struct buf bytes;
 };
 
-static struct optional_ms gen_duration(struct record_gen *gen, uint32_t max) {
+static struct optional_ms gen_duration(struct gen *gen, uint32_t max) {
     if (gen_one_in(gen, 2)) return (struct optional_ms){.present = false};
     return (struct optional_ms){true, 1 + (int64_t)gen_below(gen, max)};
 }
 
-static struct policy walk_policy(struct record_gen *gen) {
+static struct policy walk_policy(struct gen *gen) {
     struct policy policy = policy_default;
     policy.default_lease_ms = 100;
     policy.max_hold = gen_duration(gen, 300);
@@ -46,12 +46,12 @@ static struct policy walk_policy(struct record_gen *gen) {
 }
 
 // Bytes that are equal now and then.
-static struct bytes gen_word(struct record_gen *gen) {
+static struct bytes gen_word(struct gen *gen) {
     static const char *const words[] = {"", "a", "b", "worker-7"};
     return bytes_of(words[gen_below(gen, 4)]);
 }
 
-static struct claim_body gen_sent_body(struct record_gen *gen) {
+static struct claim_body gen_sent_body(struct gen *gen) {
     struct claim_body body = {.present = !gen_one_in(gen, 3)};
     if (!body.present) return body;
     body.size_bytes = gen_one_in(gen, 4) ? LIMIT_BODY_INLINE_BYTES_MAX + 1 : gen_below(gen, 9);
@@ -60,7 +60,7 @@ static struct claim_body gen_sent_body(struct record_gen *gen) {
 }
 
 static struct claim_command walk_command(struct walk *walk) {
-    struct record_gen *gen = walk->gen;
+    struct gen *gen = walk->gen;
     bool current = walk->exists && walk->live.has_token && !gen_one_in(gen, 8);
     enum claim_verb verb = gen_one_in(gen, 2) ? CLAIM_BEGIN : (enum claim_verb)gen_below(gen, 12);
     return (struct claim_command){
@@ -121,8 +121,8 @@ static enum err walk_step(struct walk *walk, enum claim_change *out_change) {
     walk->context.now.ms += passed_ms;
     walk->context.wall_now.ms += passed_ms;
     enum err err = claim_decide(walk->exists ? &walk->live : NULL, &command, &walk->context, &live);
-    enum err same = claim_decide(walk->exists ? &walk->stored : NULL, &command, &walk->context,
-                                 &stored);
+    enum err same =
+        claim_decide(walk->exists ? &walk->stored : NULL, &command, &walk->context, &stored);
     if (err != same) ck_abort_msg("%s, stored %s", error_reason(err), error_reason(same));
     *out_change = CLAIM_UNCHANGED;
     if (err != ERR_OK) return err;
@@ -141,8 +141,8 @@ static enum err walk_step(struct walk *walk, enum claim_change *out_change) {
 }
 
 START_TEST(test_storing_changes_no_decision) {
-    static struct record_gen gen;
-    record_gen_init(&gen, "walk");
+    static struct gen gen;
+    gen_init(&gen, "walk");
     static uint32_t written[CLAIM_STATES + 1];
     uint32_t removed = 0;
     for (int i = 0; i < WALKS; i++) {

@@ -18,12 +18,15 @@ static const struct {
     const char *consumer_fault;
     const char *message_id_fault;
 } texts[] = {
-#define TEXT(literal) {(const uint8_t *)(literal), sizeof(literal) - 1}
+#define TEXT(literal)                                                                              \
+    { (const uint8_t *)(literal), sizeof(literal) - 1 }
     {TEXT(""), CONSUMER_LENGTH, MESSAGE_ID_LENGTH},
     {TEXT("a"), NULL, NULL},
     {TEXT("billing/capture"), NULL, NULL},
     {TEXT(" spaces kept "), NULL, NULL},
-    {TEXT("Stra\xC3\x9F" "e \xE2\x82\xAC \xF0\x9F\x92\xB3"), NULL, NULL},
+    {TEXT("Stra\xC3\x9F"
+          "e \xE2\x82\xAC \xF0\x9F\x92\xB3"),
+     NULL, NULL},
     {TEXT("\xC2\xA0"), NULL, NULL},                 // the first character behind the C1 set
     {TEXT("\xE0\xA4\x85\xE2\x80\x85"), NULL, NULL}, // 0x85 as the end of other characters
     {TEXT("a\0b"), HAS_CONTROL, HAS_NUL},
