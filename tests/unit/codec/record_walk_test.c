@@ -62,7 +62,8 @@ static struct claim_body gen_sent_body(struct gen *gen) {
 static struct claim_command walk_command(struct walk *walk) {
     struct gen *gen = walk->gen;
     bool current = walk->exists && walk->live.has_token && !gen_one_in(gen, 8);
-    enum claim_verb verb = gen_one_in(gen, 2) ? CLAIM_BEGIN : (enum claim_verb)gen_below(gen, 12);
+    enum claim_verb verb =
+        gen_one_in(gen, 2) ? CLAIM_BEGIN : (enum claim_verb)gen_below(gen, CLAIM_VERBS);
     return (struct claim_command){
         .verb = verb,
         .token = current ? walk->live.token : 1,
