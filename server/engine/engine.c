@@ -68,20 +68,33 @@ static void mark_schedule(struct engine *engine) {
               (struct store_ms){time_add_ms(engine->mark.ms, interval_ms)});
 }
 
-// A record whose state will change by time alone: looked at again at its deadline. It belongs to the
-// engine until its operation is done.
+// A record whose state will change by time alone: looked at again at its deadline. There is one for
+// each grant; renewals add none, it finds the newer deadline when it looks.
 struct due {
     struct timer timer;
     struct engine *engine;
     struct engine_op op;
-    size_t consumer_len;
+    uint64_t token; // of the attempt
     uint8_t bytes[]; // tenant, consumer, message ID
 };
 
 static void due_done(struct engine_op *op) {
     struct due *due = CONTAINER_OF(op, struct due, op);
-    engine_op_release(due->engine, op);
-    mem_free(due);
+    struct engine *engine = due->engine;
+    const struct claim_record *record = &op->decision.record;
+    struct optional_store_ms again = {.present = false};
+    if (op->err != ERR_OK) {
+        // What has no room now (memory, the disk) is written when there is.
+        again.present = error_is_retryable(op->err);
+        again.at.ms = time_add_ms(engine_store_now(engine).ms, LIMIT_HOUSEKEEPING_MS);
+    } else if (op->decision.exists && record->state == CLAIM_PROCESSING &&
+               record->token == due->token) {
+        again = claim_settle_due(record);
+    }
+    engine_op_release(engine, op);
+    if (!again.present || timers_set(&engine->timers, &due->timer, again.at) != ERR_OK) {
+        mem_free(due);
+    }
 }
 
 static void due_fire(struct timer *timer, void *context) {
@@ -95,11 +108,13 @@ static void due_fire(struct timer *timer, void *context) {
     engine_op_start(private);
 }
 
-static void due_add(struct engine *engine, struct store_ms at, const struct identity *identity) {
+static void due_add(struct engine *engine, struct store_ms at, uint64_t token,
+                    const struct identity *identity) {
     struct bytes parts[] = {identity->tenant, identity->consumer, identity->message_id};
     struct due *due = mem_zalloc(sizeof *due + parts[0].len + parts[1].len + parts[2].len);
     if (due == NULL) return; // as in due_fire
     due->engine = engine;
+    due->token = token;
     due->timer.fire = due_fire;
     due->op.command.verb = CLAIM_SETTLE;
     due->op.done = due_done;
@@ -116,6 +131,7 @@ static void due_add(struct engine *engine, struct store_ms at, const struct iden
 
 void engine_retention_at(struct engine *engine, struct store_ms due) {
     struct timer *timer = &engine->retention_timer;
+    if (due.ms < engine->retention_not_before.ms) due = engine->retention_not_before;
     if (engine->retention != NULL) {
         prune_retention_due(engine->retention, due);
         return;
@@ -124,7 +140,7 @@ void engine_retention_at(struct engine *engine, struct store_ms due) {
 }
 
 void engine_note_deadlines(struct engine *engine, const struct claim_record *record,
-                           const struct identity *identity) {
+                           const struct identity *identity, bool renewed) {
     struct optional_store_ms runs_until = claim_runs_until(record);
     if (runs_until.present && runs_until.at.ms > engine->runs_until.ms) {
         engine->runs_until = runs_until.at;
@@ -133,8 +149,8 @@ void engine_note_deadlines(struct engine *engine, const struct claim_record *rec
     if (!due.present) return;
     if (claim_state_is_final(record->state)) {
         engine_retention_at(engine, due.at);
-    } else {
-        due_add(engine, due.at, identity);
+    } else if (!renewed) {
+        due_add(engine, due.at, record->token, identity);
     }
 }
 
@@ -231,6 +247,12 @@ static void group_submit(struct engine *engine) {
     engine->flying = group;
     engine->forming = group == &engine->groups[0] ? &engine->groups[1] : &engine->groups[0];
     commit_submit(engine->commit, &group->commit);
+    // There is a group with room again, which forms while this one is written.
+    struct engine_op_private *private;
+    while ((private = op_list_pop(&engine->stalled)) != NULL) {
+        private->stage = OP_RUNNABLE;
+        op_list_push(&engine->runnable, private);
+    }
 }
 
 static bool group_take_done(struct engine *engine) {
@@ -244,10 +266,6 @@ static bool group_take_done(struct engine *engine) {
         engine_op_applied(private, done->position);
     }
     group_open(group);
-    while ((private = op_list_pop(&engine->stalled)) != NULL) {
-        private->stage = OP_RUNNABLE;
-        op_list_push(&engine->runnable, private);
-    }
     return true;
 }
 

@@ -332,7 +332,10 @@ static enum err op_join_group(struct engine_op_private *private) {
     if (err != ERR_OK) return err;
 
     // Only now, since another grant may have joined while this one loaded bodies.
-    if (decision->granted) decision->record.token = engine->token_next;
+    if (decision->granted) {
+        if (engine->token_next > LIMIT_TOKEN_MAX) return ERR_TOKENS_EXHAUSTED;
+        decision->record.token = engine->token_next;
+    }
 
     struct buf *frame = &group->commit.frame;
     size_t frame_len = frame->len;
@@ -351,7 +354,10 @@ static enum err op_join_group(struct engine_op_private *private) {
     if (decision->granted) engine->token_next++;
     consumers_count(&engine->consumers, private->consumer, stored ? (int)stored->state : 0,
                     after ? (int)after->state : 0);
-    if (after != NULL) engine_note_deadlines(engine, after, &private->op->identity);
+    if (after != NULL) {
+        engine_note_deadlines(engine, after, &private->op->identity,
+                              private->op->command.verb == CLAIM_RENEW);
+    }
     private->stage = OP_GROUPED;
     op_list_push(&group->ops, private);
     return ERR_OK;

@@ -101,6 +101,7 @@ struct engine {
     struct timer mark_timer;
     struct timer housekeeping_timer;
     struct timer retention_timer;
+    struct store_ms retention_not_before;
     bool mark_due;
     struct job high_water_job;
     bool high_water_job_out;
@@ -116,9 +117,12 @@ struct engine {
 
 // --- engine.c -----------------------------------------------------------------------------------
 struct wall_ms engine_wall_now(const struct engine *engine);
-// Notes what a stored record's deadlines mean for marks, the sweep and retention.
+// Notes what a stored record's deadlines mean for marks, the sweep and retention. renewed: it is the
+// same attempt as before, whose deadline has been noted and only lies further off now.
 void engine_note_deadlines(struct engine *engine, const struct claim_record *record,
-                           const struct identity *identity);
+                           const struct identity *identity, bool renewed);
+// The next retention pass comes no later than this, nor sooner than LIMIT_RETENTION_PAUSE_MS after
+// the last one.
 void engine_retention_at(struct engine *engine, struct store_ms due);
 
 // --- engine_op.c --------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ static enum err load_open(struct engine *engine, struct bytes key, struct bytes 
     struct identity identity = {.tenant = consumer_tenant(consumer),
                                 .consumer = consumer_name(consumer),
                                 .message_id = buf_bytes(&message_id)};
-    engine_note_deadlines(engine, &record, &identity);
+    engine_note_deadlines(engine, &record, &identity, false);
     return ERR_OK;
 }
 

@@ -200,10 +200,9 @@ static void retention_ended(struct prune *prune) {
     }
     due_merge(&prune->next_due, prune->due_elsewhere);
     engine->retention = NULL;
-    if (!prune->next_due.present) return;
-    int64_t pause_ms = time_add_ms(engine_store_now(engine).ms, LIMIT_RETENTION_PAUSE_MS);
-    if (prune->next_due.at.ms < pause_ms) prune->next_due.at.ms = pause_ms;
-    engine_retention_at(engine, prune->next_due.at);
+    engine->retention_not_before.ms =
+        time_add_ms(engine_store_now(engine).ms, LIMIT_RETENTION_PAUSE_MS);
+    if (prune->next_due.present) engine_retention_at(engine, prune->next_due.at);
 }
 
 static void chunk_finished(struct prune *prune) {

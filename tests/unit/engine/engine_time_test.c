@@ -202,14 +202,17 @@ START_TEST(tokens_only_go_up) {
 }
 END_TEST
 
-START_TEST(tokens_end_before_they_wrap) {
-    fixture_close(&fixture);
-    fixture_deinit(&fixture);
-    fixture_init_closed(&fixture);
-    temp_dir_remove_path(fixture.dir);
+// A store whose counter stands here.
+static void start_at_token(uint64_t token) {
     struct error_detail detail;
-    ck_assert_int_eq(store_create(fixture.dir, (uint64_t)LIMIT_TOKEN_MAX - 1, &detail), ERR_OK);
+    fixture_close(&fixture);
+    temp_dir_remove_path(fixture.dir);
+    ck_assert_int_eq(store_create(fixture.dir, token, &detail), ERR_OK);
     fixture_open(&fixture);
+}
+
+START_TEST(tokens_end_before_they_wrap) {
+    start_at_token((uint64_t)LIMIT_TOKEN_MAX - 1);
     ck_assert_uint_eq(fixture_claim(&fixture, "a", 1000), (uint64_t)LIMIT_TOKEN_MAX - 1);
     ck_assert_uint_eq(fixture_claim(&fixture, "b", 1000), (uint64_t)LIMIT_TOKEN_MAX);
     struct fixture_answer answer = fixture_begin_for(&fixture, "c", 1000);
@@ -221,6 +224,44 @@ START_TEST(tokens_end_before_they_wrap) {
     FIXTURE_EXPECT_ERR(answer, ERR_NOT_FOUND);
     answer = fixture_complete(&fixture, "b", (uint64_t)LIMIT_TOKEN_MAX, "ends go on");
     FIXTURE_EXPECT_ERR(answer, ERR_OK);
+}
+END_TEST
+
+// Both are decided while there is one token left, and then wait for their checkpoints.
+START_TEST(the_last_token_is_given_once) {
+    static struct fixture_call calls[2];
+    static const char *const ids[] = {"a", "b"};
+    static const uint8_t data[1000];
+    start_at_token((uint64_t)LIMIT_TOKEN_MAX - 2);
+    for (int i = 0; i < 2; i++) {
+        uint64_t token = fixture_claim(&fixture, ids[i], 1000);
+        struct fixture_answer answer = fixture_do(
+            &fixture, &(struct fixture_request){.id = ids[i],
+                                                .command = {.verb = CLAIM_RENEW,
+                                                            .token = token,
+                                                            .lease = {true, 1000},
+                                                            .checkpoint = {.present = true,
+                                                                           .size_bytes = 1000,
+                                                                           .data = {data, 1000}}}});
+        FIXTURE_EXPECT_ERR(answer, ERR_OK);
+    }
+    fixture_advance(&fixture, 1000);
+    fixture_reopen(&fixture);
+    for (int i = 0; i < 2; i++) {
+        fixture_start(&fixture, &calls[i],
+                      &(struct fixture_request){.id = ids[i], .command = {.verb = CLAIM_BEGIN}});
+    }
+    fixture_settle(&fixture);
+    int granted = 0;
+    for (int i = 0; i < 2; i++) {
+        if (calls[i].answer.err == ERR_OK) {
+            ck_assert_uint_eq(calls[i].answer.decision.record.token, (uint64_t)LIMIT_TOKEN_MAX);
+            granted++;
+        } else {
+            FIXTURE_EXPECT_ERR(calls[i].answer, ERR_TOKENS_EXHAUSTED);
+        }
+    }
+    ck_assert_int_eq(granted, 1);
 }
 END_TEST
 
@@ -241,6 +282,7 @@ int main(void) {
     tcase_add_test(cases, turns_are_asked_for_no_later_than_a_deadline);
     tcase_add_test(cases, tokens_only_go_up);
     tcase_add_test(cases, tokens_end_before_they_wrap);
+    tcase_add_test(cases, the_last_token_is_given_once);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
