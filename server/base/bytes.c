@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -88,14 +89,16 @@ void buf_put(struct buf *buf, const void *data, size_t len) {
     buf->len += len;
 }
 
+// At most eight bytes, little-endian whatever the machine is.
 static void put_le(uint8_t *out, uint64_t value, size_t width) {
-    for (size_t i = 0; i < width; i++) out[i] = (uint8_t)(value >> (8 * i));
+    uint64_t raw = htole64(value);
+    memcpy(out, &raw, width);
 }
 
 static uint64_t get_le(const uint8_t *in, size_t width) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < width; i++) value |= (uint64_t)in[i] << (8 * i);
-    return value;
+    uint64_t raw = 0;
+    memcpy(&raw, in, width);
+    return le64toh(raw);
 }
 
 static void buf_put_le(struct buf *buf, uint64_t value, size_t width) {

@@ -11,7 +11,7 @@ static _Atomic int log_level_min = LOG_INFO;
 
 void log_set_level(enum log_level level) { atomic_store(&log_level_min, (int)level); }
 
-static void log_write(enum log_level level, const char *format, va_list args) {
+__attribute__((format(printf, 2, 0))) static void log_write(enum log_level level, const char *format, va_list args) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     char line[2048];
     struct timespec now;

@@ -47,6 +47,9 @@ static void arguments_digest(const struct claim_command *command,
 
 static void remember(struct claim_record *record, const struct claim_command *command) {
     record->memory = memory_of(command->verb);
+    // A Begin is repeated only while its attempt runs.
+    record->request_id = (struct bytes){0};
+    record->attempt_has_fingerprint = false;
     arguments_digest(command, record->memory_digest);
 }
 

@@ -153,6 +153,9 @@ static void end_attempt(const struct turn *turn, struct claim_record *record, en
 
 static void remember(struct turn *turn, struct claim_record *record, enum claim_memory memory) {
     record->memory = memory;
+    // A Begin is repeated only while its attempt runs.
+    record->request_id = (struct bytes){0};
+    record->attempt_has_fingerprint = false;
     turn->claim->remembered = *turn->command;
 }
 
