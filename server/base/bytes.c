@@ -18,7 +18,10 @@ bool bytes_equal(struct bytes a, struct bytes b) {
 static size_t utf8_sequence_len(const uint8_t *p, size_t len) {
     uint8_t lead = p[0];
     if (lead < 0x80) return 1;
-    size_t need = lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+    size_t need = lead >= 0xC2 && lead <= 0xDF   ? 2
+                  : (lead & 0xF0) == 0xE0        ? 3
+                  : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                 : 0;
     if (need == 0 || len < need) return 0;
     uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
@@ -122,7 +125,9 @@ void buf_set_u32(struct buf *buf, size_t offset, uint32_t value) {
     put_le(buf->data + offset, value, 4);
 }
 
-struct bytes buf_bytes(const struct buf *buf) { return (struct bytes){buf->data, buf->len}; }
+struct bytes buf_bytes(const struct buf *buf) {
+    return (struct bytes){buf->data, buf->len};
+}
 
 struct reader reader_init(struct bytes bytes) {
     return (struct reader){.data = bytes.data, .len = bytes.len};

@@ -15,4 +15,5 @@ _Noreturn void check_fail(const char *condition, const char *file, int line);
     } while (0)
 
 // The enclosing structure of a member that is embedded in it.
-#define CONTAINER_OF(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))

@@ -15,7 +15,7 @@
 #define LIMIT_FINGERPRINT_BYTES_MAX 64
 #define LIMIT_PAYLOAD_REF_BYTES_MAX 1024
 #define LIMIT_REASON_BYTES_MAX 4096
-#define LIMIT_ERROR_MESSAGE_BYTES_MAX 4096 // longer texts are cut, not refused
+#define LIMIT_ERROR_MESSAGE_BYTES_MAX 4096   // longer texts are cut, not refused
 #define LIMIT_RESULT_BYTES_MAX (1024 * 1024) // what a policy may allow
 #define LIMIT_RESULT_BYTES_DEFAULT (64 * 1024)
 #define LIMIT_CHECKPOINT_BYTES_MAX (16 * 1024)
@@ -41,11 +41,11 @@
 #define LIMIT_WAITERS_PER_KEY_MAX 1024
 #define LIMIT_WAITERS_MAX 65536
 #define LIMIT_OPS_BEGIN_MAX 16384 // in flight: above this what grants is refused...
-#define LIMIT_OPS_MAX 32768 // ...and above this everything is
-#define LIMIT_GROUP_OPS_MAX 2048 // changes in one group
+#define LIMIT_OPS_MAX 32768       // ...and above this everything is
+#define LIMIT_GROUP_OPS_MAX 2048  // changes in one group
 #define LIMIT_GROUP_BYTES_MAX (8 * 1024 * 1024)
 #define LIMIT_GROUP_INLINE_OPS_MAX 4 // written by the thread that made it, if the writer is idle
-#define LIMIT_DRAIN_CALLS_MAX 512 // events handled before a group is closed
+#define LIMIT_DRAIN_CALLS_MAX 512    // events handled before a group is closed
 #define LIMIT_READER_THREADS 2
 #define LIMIT_PRUNE_CHUNK_RECORDS 256
 #define LIMIT_PRUNES_RUNNING_MAX 4
@@ -55,7 +55,7 @@
 #define LIMIT_MARK_IDLE_MS (INT64_C(60) * 1000)
 #define LIMIT_RETENTION_PAUSE_MS (INT64_C(60) * 1000) // least time between two retention passes
 #define LIMIT_HOUSEKEEPING_MS INT64_C(1000) // disk reserve looked at, high-water mark flushed
-#define LIMIT_DRAIN_NOTICE_MS INT64_C(300) // from NOT_SERVING to closing the port: ends are still taken
+#define LIMIT_DRAIN_NOTICE_MS INT64_C(300)  // NOT_SERVING, but ends are still taken
 #define LIMIT_DRAIN_MS (INT64_C(10) * 1000) // then running calls are cancelled
 
 // --- gRPC ---------------------------------------------------------------------------------------

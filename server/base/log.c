@@ -11,7 +11,8 @@ static _Atomic int log_level_min = LOG_INFO;
 
 void log_set_level(enum log_level level) { atomic_store(&log_level_min, (int)level); }
 
-__attribute__((format(printf, 2, 0))) static void log_write(enum log_level level, const char *format, va_list args) {
+__attribute__((format(printf, 2, 0))) static void log_write(enum log_level level,
+                                                            const char *format, va_list args) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     char line[2048];
     struct timespec now;
@@ -23,7 +24,8 @@ __attribute__((format(printf, 2, 0))) static void log_write(enum log_level level
                         names[level]);
     len += (size_t)more;
     more = vsnprintf(line + len, sizeof line - len - 1, format, args);
-    if (more > 0) len += (size_t)more < sizeof line - len - 1 ? (size_t)more : sizeof line - len - 2;
+    if (more > 0)
+        len += (size_t)more < sizeof line - len - 1 ? (size_t)more : sizeof line - len - 2;
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)line[i] < 0x20) line[i] = ' '; // a client's text cannot forge a line
     }

@@ -5,7 +5,9 @@
 
 #include "base/check.h"
 
-struct rand rand_from_seed(uint64_t seed) { return (struct rand){.state = seed}; }
+struct rand rand_from_seed(uint64_t seed) {
+    return (struct rand){.state = seed};
+}
 
 struct rand rand_from_kernel(void) {
     uint64_t seed = 0;

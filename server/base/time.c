@@ -27,8 +27,12 @@ struct time_source time_source_real(void) {
     return (struct time_source){.wall = real_wall, .boot = real_boot, .self = NULL};
 }
 
-struct wall_ms time_wall(const struct time_source *source) { return source->wall(source->self); }
-struct boot_ns time_boot(const struct time_source *source) { return source->boot(source->self); }
+struct wall_ms time_wall(const struct time_source *source) {
+    return source->wall(source->self);
+}
+struct boot_ns time_boot(const struct time_source *source) {
+    return source->boot(source->self);
+}
 
 int64_t time_add_ms(int64_t a_ms, int64_t b_ms) {
     int64_t sum;

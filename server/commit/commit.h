@@ -16,9 +16,9 @@
 #include "base/error.h"
 
 struct commit_group {
-    uint64_t position;  // consecutive over the life of the store
-    struct buf frame;   // as effect_codec writes it
-    uint32_t op_count;  // operations that wait for it; what "small" is judged by
+    uint64_t position; // consecutive over the life of the store
+    struct buf frame;  // as effect_codec writes it
+    uint32_t op_count; // operations that wait for it; what "small" is judged by
     struct commit_group *next;
 };
 

@@ -13,9 +13,9 @@ struct commit_local {
     pthread_t writer;
     pthread_mutex_t mutex; // guards what follows
     pthread_cond_t work;
-    struct commit_group *queued;  // submitted, not yet being written
-    struct commit_group *done;    // written, not yet taken back
-    bool under_way;               // submitted and not yet taken back; engine thread only
+    struct commit_group *queued; // submitted, not yet being written
+    struct commit_group *done;   // written, not yet taken back
+    bool under_way;              // submitted and not yet taken back; engine thread only
     bool stopping;
 };
 
@@ -24,13 +24,14 @@ static struct commit_local *local_of(struct commit *commit) {
 }
 
 static void group_write(struct commit_local *local, const struct commit_group *group) {
-    enum err err = local->sink.apply(local->sink.apply_self, group->position,
-                                     buf_bytes(&group->frame));
+    enum err err =
+        local->sink.apply(local->sink.apply_self, group->position, buf_bytes(&group->frame));
     if (err != ERR_OK) {
         // Whether the group is on disk is unknown: nothing may be answered, nothing retried.
-        log_fatal("cannot write the store (%s) at position %llu: stopping; the last line above says "
-                  "why. Every acknowledged change is safe; restart when the disk is well",
-                  error_reason(err), (unsigned long long)group->position);
+        log_fatal(
+            "cannot write the store (%s) at position %llu: stopping; the last line above says "
+            "why. Every acknowledged change is safe; restart when the disk is well",
+            error_reason(err), (unsigned long long)group->position);
     }
 }
 

@@ -48,11 +48,13 @@ void config_print_help(void) {
                        row->value_name == NULL ? "" : row->value_name);
         printf("  %-32s %s\n", left, row->help);
     }
-    printf("\nExample:\n"
-           "  claimd init --data-dir /var/lib/claimd\n"
-           "  claimd --data-dir /var/lib/claimd --listen 127.0.0.1:7420\n\n"
-           "SIGTERM stops it cleanly: claims under way may end first. Exit status: 0 after a clean\n"
-           "stop, 1 if it could not start, 2 for wrong usage, 70 if the store could not be written.\n");
+    printf(
+        "\nExample:\n"
+        "  claimd init --data-dir /var/lib/claimd\n"
+        "  claimd --data-dir /var/lib/claimd --listen 127.0.0.1:7420\n\n"
+        "SIGTERM stops it cleanly: claims under way may end first. Exit status: 0 after a clean\n"
+        "stop, 1 if it could not start, 2 for wrong usage, 70 if the store could not be "
+        "written.\n");
 }
 
 // Digits with an optional K, M, G or T (powers of 1024).

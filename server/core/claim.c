@@ -26,8 +26,8 @@ void claim_record_finish(struct claim_record *record, enum claim_state state,
 void claim_record_bury(struct claim_record *record, const struct claim_context *context) {
     struct optional_ms retention = context->policy->dead_letter_retention;
     record->state = CLAIM_DEAD_LETTERED;
-    record->expires_at = (struct optional_store_ms){
-        retention.present, {time_add_ms(context->now.ms, retention.ms)}};
+    record->expires_at =
+        (struct optional_store_ms){retention.present, {time_add_ms(context->now.ms, retention.ms)}};
     record->updated_at = context->wall_now;
 }
 

@@ -47,23 +47,23 @@ enum claim_resolution {
 // Arguments within the bounds of limits.h (the caller has validated them); each verb reads its own.
 struct claim_command {
     enum claim_verb verb;
-    uint64_t token;               // Complete, Reject, Fail, Renew, Release; never 0
-    struct optional_ms lease;     // Begin, Renew
-    struct bytes owner;           // Begin
-    struct bytes request_id;      // Begin
-    struct bytes fingerprint;     // Begin
-    struct bytes payload_ref;     // Begin, Register
-    struct optional_wall_ms event_time; // Begin, Register
-    bool reclaim;                 // Begin
-    struct claim_body result;     // Complete, Reject, Resolve
-    struct claim_body payload;    // Fail
-    struct claim_body checkpoint; // Renew
-    struct bytes reason;          // Reject, Cancel, Resolve
-    enum fail_kind fail_kind;     // Fail
-    struct bytes message;         // Fail; cut here to LIMIT_ERROR_MESSAGE_BYTES_MAX
-    struct optional_ms retry_after; // Fail
-    enum claim_resolution resolution; // Resolve
-    struct wall_ms prune_before;  // Prune
+    uint64_t token;                         // Complete, Reject, Fail, Renew, Release; never 0
+    struct optional_ms lease;               // Begin, Renew
+    struct bytes owner;                     // Begin
+    struct bytes request_id;                // Begin
+    struct bytes fingerprint;               // Begin
+    struct bytes payload_ref;               // Begin, Register
+    struct optional_wall_ms event_time;     // Begin, Register
+    bool reclaim;                           // Begin
+    struct claim_body result;               // Complete, Reject, Resolve
+    struct claim_body payload;              // Fail
+    struct claim_body checkpoint;           // Renew
+    struct bytes reason;                    // Reject, Cancel, Resolve
+    enum fail_kind fail_kind;               // Fail
+    struct bytes message;                   // Fail; cut here to LIMIT_ERROR_MESSAGE_BYTES_MAX
+    struct optional_ms retry_after;         // Fail
+    enum claim_resolution resolution;       // Resolve
+    struct wall_ms prune_before;            // Prune
     struct optional_ms prune_final_age_min; // Prune: younger in store time are kept
 };
 
@@ -85,12 +85,12 @@ enum claim_change {
 struct claim_decision {
     enum claim_outcome outcome;
     enum claim_change change;
-    bool granted;         // token_next was used
-    bool replayed;        // the same was accepted before
-    bool created;         // Register made the record
-    bool renewed_lapsed;  // Renew came after the lease had run out
-    bool lapse_counted;   // a lapse became part of the stored counts
-    bool exists;          // there is a record now (after the change, transitions by time applied)
+    bool granted;        // token_next was used
+    bool replayed;       // the same was accepted before
+    bool created;        // Register made the record
+    bool renewed_lapsed; // Renew came after the lease had run out
+    bool lapse_counted;  // a lapse became part of the stored counts
+    bool exists;         // there is a record now (after the change, transitions by time applied)
     struct claim_record record; // meaningful iff exists
 };
 
@@ -114,4 +114,5 @@ struct optional_store_ms claim_settle_due(const struct claim_record *record);
 struct optional_store_ms claim_runs_until(const struct claim_record *record);
 
 // A store deadline as wall time, computed at the moment of asking.
-struct wall_ms claim_wall_of(struct store_ms deadline, struct store_ms now, struct wall_ms wall_now);
+struct wall_ms claim_wall_of(struct store_ms deadline, struct store_ms now,
+                             struct wall_ms wall_now);

@@ -29,7 +29,8 @@ static void history_push(struct claim_record *record) {
     record->earlier[record->earlier_count++] = record->attempt;
 }
 
-static int64_t lease_end_ms(const struct claim_command *command, const struct claim_context *context) {
+static int64_t lease_end_ms(const struct claim_command *command,
+                            const struct claim_context *context) {
     const struct policy *policy = context->policy;
     int64_t lease_ms = command->lease.present ? command->lease.ms : policy->default_lease_ms;
     if (policy->max_hold.present && policy->max_hold.ms < lease_ms) lease_ms = policy->max_hold.ms;

@@ -38,8 +38,8 @@ static void arguments_digest(const struct claim_command *command,
         fixed[4 + i] = (uint8_t)(retry_after_ms >> (8 * i));
     }
     const struct bytes parts[] = {
-        {fixed, sizeof fixed},  command->result.data,  command->reason,
-        command->message,       command->payload.data,
+        {fixed, sizeof fixed}, command->result.data,  command->reason,
+        command->message,      command->payload.data,
     };
     struct digest digest = digest_parts(parts, sizeof parts / sizeof parts[0]);
     memcpy(out, digest.data, CLAIM_TOKEN_MEMORY_BYTES);

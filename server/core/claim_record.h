@@ -71,8 +71,8 @@ struct optional_wall_ms {
 // A result, checkpoint or payload: empty differs from absent, and the bytes may live elsewhere.
 struct claim_body {
     bool present;
-    bool in_blob;      // bytes are in the blob family; data is empty until somebody loads it
-    bool expired;      // the policy let the bytes go; size and digest remain
+    bool in_blob; // bytes are in the blob family; data is empty until somebody loads it
+    bool expired; // the policy let the bytes go; size and digest remain
     uint32_t size_bytes;
     struct bytes data; // size_bytes long if present and neither in_blob nor expired
 };
@@ -99,42 +99,42 @@ struct claim_error {
 struct claim_record {
     enum claim_state state;
     uint32_t reopen_count;
-    uint32_t attempt_count;               // granted so far; never goes back
+    uint32_t attempt_count; // granted so far; never goes back
     uint32_t retry_counts[RETRY_KINDS];
     struct wall_ms created_at;
-    struct wall_ms updated_at;            // of the last transition; Renew and Get are none
+    struct wall_ms updated_at; // of the last transition; Renew and Get are none
 
     // The running or last attempt. attempt_count == 0 means there was none.
     struct claim_attempt attempt;
     struct claim_attempt earlier[LIMIT_ATTEMPTS_KEPT - 1]; // oldest first
     uint32_t earlier_count;
 
-    bool has_token;                       // false: every token is stale
+    bool has_token; // false: every token is stale
     uint64_t token;
-    struct bytes request_id;              // of the Begin that made the attempt; empty: none
-    bool attempt_has_fingerprint;         // that Begin carried the fingerprint
-    struct store_ms granted_at;           // meaningful iff state is PROCESSING
-    struct store_ms lease_expires_at;     // meaningful iff state is PROCESSING
+    struct bytes request_id;          // of the Begin that made the attempt; empty: none
+    bool attempt_has_fingerprint;     // that Begin carried the fingerprint
+    struct store_ms granted_at;       // meaningful iff state is PROCESSING
+    struct store_ms lease_expires_at; // meaningful iff state is PROCESSING
     // What a lapse of this attempt will lead to, fixed at its grant; meaningful iff has_token.
     enum policy_unknown lapse_leads_to;
     int32_t lapse_retries_max;
     struct optional_ms lapse_dead_retention;
-    bool made_by_lapse;                   // UNKNOWN or DEAD_LETTERED, and a lapse did it
+    bool made_by_lapse; // UNKNOWN or DEAD_LETTERED, and a lapse did it
 
-    enum claim_memory memory;             // the verb that ended the attempt...
+    enum claim_memory memory;                        // the verb that ended the attempt...
     uint8_t memory_digest[CLAIM_TOKEN_MEMORY_BYTES]; // ...and its arguments
 
-    struct store_ms next_attempt_at;      // meaningful iff state is RETRYING
-    struct store_ms final_at;             // meaningful iff the state is final
-    struct optional_store_ms expires_at;  // final or dead-lettered: removed by time
+    struct store_ms next_attempt_at;     // meaningful iff state is RETRYING
+    struct store_ms final_at;            // meaningful iff the state is final
+    struct optional_store_ms expires_at; // final or dead-lettered: removed by time
 
-    struct bytes fingerprint;             // empty: none
-    struct bytes payload_ref;             // empty: none
+    struct bytes fingerprint; // empty: none
+    struct bytes payload_ref; // empty: none
     struct optional_wall_ms event_time;
     struct claim_error last_error;
-    struct bytes reason;                  // empty: none
+    struct bytes reason; // empty: none
     struct claim_body result;
-    struct digest result_digest;          // meaningful iff result.present
+    struct digest result_digest; // meaningful iff result.present
     struct claim_body checkpoint;
     struct claim_body payload;
 };

@@ -12,7 +12,8 @@ enum err claim_end(const struct claim_command *command, const struct claim_conte
                    struct claim_decision *decision);
 
 // Starts a record for an identity that has none.
-void claim_record_init(struct claim_record *record, enum claim_state state, struct wall_ms wall_now);
+void claim_record_init(struct claim_record *record, enum claim_state state,
+                       struct wall_ms wall_now);
 
 // Makes the record final: when it became so and when it expires follow; the payload is let go.
 void claim_record_finish(struct claim_record *record, enum claim_state state,

@@ -34,7 +34,8 @@ static void lapse_apply(struct claim_record *record, struct wall_ms lapsed_at) {
     record->retry_counts[RETRY_LAPSED]++;
     record->attempt.end = CLAIM_END_LAPSED;
     record->attempt.ended_at = lapsed_at;
-    record->last_error = (struct claim_error){.present = true, .kind = FAIL_LAPSED, .at = lapsed_at};
+    record->last_error =
+        (struct claim_error){.present = true, .kind = FAIL_LAPSED, .at = lapsed_at};
     record->made_by_lapse = true;
     record->updated_at = lapsed_at;
     if (record->lapse_leads_to == POLICY_HOLD) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 struct identity {
-    struct bytes tenant;   // from the credentials; may be empty
+    struct bytes tenant; // from the credentials; may be empty
     struct bytes consumer;
     struct bytes message_id;
 };

@@ -11,10 +11,8 @@ const struct policy policy_default = {
     .backoff_first_ms = 1000,
     .backoff_max_ms = 5 * 60 * 1000,
     .backoff_jitter_percent = 0,
-    .max_retries = {[RETRY_TRANSIENT] = 6,
-                    [RETRY_UNCLASSIFIED] = 3,
-                    [RETRY_POISON] = 0,
-                    [RETRY_LAPSED] = 10},
+    .max_retries =
+        {[RETRY_TRANSIENT] = 6, [RETRY_UNCLASSIFIED] = 3, [RETRY_POISON] = 0, [RETRY_LAPSED] = 10},
     .retention_ms = INT64_C(7) * 24 * 3600 * 1000,
     .redelivery_window_ms = INT64_C(3) * 24 * 3600 * 1000,
     .dead_letter_retention = {.present = false},

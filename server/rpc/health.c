@@ -25,8 +25,7 @@ static int status_now(const struct rpc_server *server) {
 
 static void encode(int status, struct rpc_reply *reply) {
     rpc_reply_start(reply);
-    Grpc__Health__V1__HealthCheckResponse *response =
-        rpc_reply_alloc(reply, sizeof *response);
+    Grpc__Health__V1__HealthCheckResponse *response = rpc_reply_alloc(reply, sizeof *response);
     grpc__health__v1__health_check_response__init(response);
     response->status = (Grpc__Health__V1__HealthCheckResponse__ServingStatus)status;
     rpc_reply_finish(reply, &response->base);

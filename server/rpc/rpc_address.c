@@ -48,8 +48,8 @@ enum err rpc_address_check(const char *address, bool allow_insecure, struct erro
     const char *port;
     if (strncmp(address, "unix:", 5) == 0) return ERR_OK; // the file system guards it
     if (!split(address, host, &port)) {
-        error_detail_set(detail, "--listen %s: must be HOST:PORT, e.g. 127.0.0.1:7420 or [::1]:7420",
-                         address);
+        error_detail_set(
+            detail, "--listen %s: must be HOST:PORT, e.g. 127.0.0.1:7420 or [::1]:7420", address);
         return ERR_INVALID_ARGUMENT;
     }
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
@@ -65,10 +65,12 @@ enum err rpc_address_check(const char *address, bool allow_insecure, struct erro
     }
     freeaddrinfo(found);
     if (!all_loopback && !allow_insecure) {
-        error_detail_set(detail, "--listen %s: not a loopback address, and connections are not "
-                                 "encrypted: anybody on the network could claim, complete and read. "
-                                 "Listen on 127.0.0.1, or say --insecure if something in front "
-                                 "protects the port", address);
+        error_detail_set(detail,
+                         "--listen %s: not a loopback address, and connections are not "
+                         "encrypted: anybody on the network could claim, complete and read. "
+                         "Listen on 127.0.0.1, or say --insecure if something in front "
+                         "protects the port",
+                         address);
         return ERR_INVALID_ARGUMENT;
     }
     return ERR_OK;

@@ -84,9 +84,9 @@ bool rpc_call_post(struct rpc_server *server, const struct rpc_method *method, v
     grpc_call_error error;
     if (method->path == NULL) {
         grpc_call_details_init(&call->details);
-        error = grpc_server_request_call(server->server, &call->call, &call->details,
-                                         &call->metadata, server->queue, server->queue,
-                                         &call->new_tag);
+        error =
+            grpc_server_request_call(server->server, &call->call, &call->details, &call->metadata,
+                                     server->queue, server->queue, &call->new_tag);
     } else {
         error = grpc_server_request_registered_call(
             server->server, registered, &call->call, &call->deadline, &call->metadata,
@@ -203,8 +203,8 @@ static void put_status(struct rpc_call *call, const struct rpc_status *status, g
         status == NULL ? GRPC_STATUS_OK : (grpc_status_code)status->code;
     op->data.send_status_from_server.status_details = &call->message_slice;
     if (status != NULL && status->details_len > 0) {
-        call->details_slice = grpc_slice_from_copied_buffer((const char *)status->details,
-                                                            status->details_len);
+        call->details_slice =
+            grpc_slice_from_copied_buffer((const char *)status->details, status->details_len);
         call->has_details = true;
         memset(&call->trailer, 0, sizeof call->trailer);
         call->trailer.key = grpc_slice_from_static_string("grpc-status-details-bin");

@@ -24,11 +24,11 @@ struct rpc_tag {
 };
 
 struct rpc_method {
-    const char *path;  // NULL: whatever no other method takes
-    uint32_t posted;   // how many calls wait for a request
-    bool streams;      // the client's going away must be noticed from the start
+    const char *path;                      // NULL: whatever no other method takes
+    uint32_t posted;                       // how many calls wait for a request
+    bool streams;                          // the client's going away must be noticed from the start
     void (*handle)(struct rpc_call *call); // a request is there
-    rpc_decode_fn *decode; // engine methods
+    rpc_decode_fn *decode;                 // engine methods
     rpc_encode_fn *encode;
     enum claim_verb verb;
 };
@@ -36,7 +36,7 @@ struct rpc_method {
 struct rpc_call {
     struct rpc_server *server;
     const struct rpc_method *method;
-    void *registered;   // the method's handle in the library
+    void *registered; // the method's handle in the library
     grpc_call *call;
     grpc_call_details details; // of calls to unknown methods
     gpr_timespec deadline;
@@ -47,10 +47,10 @@ struct rpc_call {
     struct rpc_tag new_tag;
     struct rpc_tag send_tag;
     struct rpc_tag close_tag;
-    uint32_t holds;      // outstanding tags, and one for whoever will still answer
+    uint32_t holds; // outstanding tags, and one for whoever will still answer
     bool close_started;
     bool initial_sent;
-    bool closed;         // the close tag arrived: nobody is there any more
+    bool closed; // the close tag arrived: nobody is there any more
     int was_cancelled;
     grpc_byte_buffer *message; // being sent
     grpc_slice details_slice;  // grpc-status-details-bin, being sent
@@ -61,14 +61,14 @@ struct rpc_call {
     // What the kind of method needs.
     struct engine_op op;
     struct prune_request prune;
-    enum err prune_end; // meaningful once the prune is over
-    void (*sent)(struct rpc_call *call);   // streams: the message has left
-    void (*gone)(struct rpc_call *call);   // the client went away before the status was sent
-    struct rpc_call *next;                 // free list, or the health watchers
+    enum err prune_end;                  // meaningful once the prune is over
+    void (*sent)(struct rpc_call *call); // streams: the message has left
+    void (*gone)(struct rpc_call *call); // the client went away before the status was sent
+    struct rpc_call *next;               // free list, or the health watchers
     struct rpc_call *prev;
     int watched_status;
     bool sending;
-    bool ended;                            // the status is on its way
+    bool ended; // the status is on its way
 };
 
 // Posts one more call for a method. False without memory (fewer wait; not fatal).

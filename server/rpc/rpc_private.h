@@ -9,8 +9,8 @@
 
 enum rpc_phase {
     RPC_SERVING,
-    RPC_NOTICE,   // health says NOT_SERVING, beginnings are refused
-    RPC_CLOSING,  // the port is closed, running calls end
+    RPC_NOTICE,  // health says NOT_SERVING, beginnings are refused
+    RPC_CLOSING, // the port is closed, running calls end
     RPC_STOPPED,
 };
 
@@ -36,10 +36,10 @@ struct rpc_server {
     struct rpc_tag shutdown_tag;
     bool shutdown_done;
     bool cancelled_all;
-    uint32_t calls_live;          // handed to the library or running; not on the free list
+    uint32_t calls_live; // handed to the library or running; not on the free list
     struct rpc_call *free_calls;
     uint32_t free_count;
-    struct rpc_call *watchers;    // open Health.Watch streams
+    struct rpc_call *watchers; // open Health.Watch streams
     uint32_t watcher_count;
 };
 
@@ -47,15 +47,15 @@ struct rpc_server {
 extern const struct rpc_method rpc_methods[];
 
 // Handlers, one per kind of method.
-void rpc_unary_handle(struct rpc_call *call);      // rpc_unary.c: an engine operation
-void rpc_status_handle(struct rpc_call *call);     // rpc_unary.c: GetStatus
-void rpc_unknown_handle(struct rpc_call *call);    // rpc_unary.c
+void rpc_unary_handle(struct rpc_call *call);   // rpc_unary.c: an engine operation
+void rpc_status_handle(struct rpc_call *call);  // rpc_unary.c: GetStatus
+void rpc_unknown_handle(struct rpc_call *call); // rpc_unary.c
 #ifdef CLAIMD_BENCH
-void rpc_noop_handle(struct rpc_call *call);       // rpc_unary.c
+void rpc_noop_handle(struct rpc_call *call); // rpc_unary.c
 #endif
-void rpc_prune_handle(struct rpc_call *call);      // rpc_prune.c
-void health_check_handle(struct rpc_call *call);   // health.c
-void health_watch_handle(struct rpc_call *call);   // health.c
+void rpc_prune_handle(struct rpc_call *call);    // rpc_prune.c
+void health_check_handle(struct rpc_call *call); // health.c
+void health_watch_handle(struct rpc_call *call); // health.c
 
 // Tells every watcher the server's status as it is now; ends them once the port is closed.
 void health_announce(struct rpc_server *server);

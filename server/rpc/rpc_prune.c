@@ -56,10 +56,10 @@ void rpc_prune_handle(struct rpc_call *call) {
         err = prune_start(server->engine, &call->prune);
     }
     if (err != ERR_OK) {
-        rpc_call_end(call, &(struct rpc_status_cause){
-                               .err = err,
-                               .fault = err == ERR_INVALID_ARGUMENT ? &fault : NULL,
-                               .policy = server->info.policy});
+        rpc_call_end(
+            call, &(struct rpc_status_cause){.err = err,
+                                             .fault = err == ERR_INVALID_ARGUMENT ? &fault : NULL,
+                                             .policy = server->info.policy});
         return;
     }
     rpc_call_watch_close(call);

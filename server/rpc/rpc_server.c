@@ -73,7 +73,8 @@ static bool drain_step(struct rpc_server *server) {
         return false;
     case RPC_CLOSING:
         if (due && !server->cancelled_all) {
-            log_warn("draining: calls still run after %lld ms: cancelled", (long long)LIMIT_DRAIN_MS);
+            log_warn("draining: calls still run after %lld ms: cancelled",
+                     (long long)LIMIT_DRAIN_MS);
             grpc_server_cancel_all_calls(server->server);
             server->cancelled_all = true;
             server->phase_until.ns = INT64_MAX;
@@ -171,8 +172,10 @@ static enum err port_open(struct rpc_server *server, struct error_detail *detail
     server->port = grpc_server_add_http2_port(server->server, listen, credentials);
     grpc_server_credentials_release(credentials);
     if (server->port == 0) {
-        error_detail_set(detail, "cannot listen on %s: another process has the port, or the address "
-                                 "is not one of this machine", listen);
+        error_detail_set(detail,
+                         "cannot listen on %s: another process has the port, or the address "
+                         "is not one of this machine",
+                         listen);
         return ERR_IO;
     }
     return ERR_OK;
@@ -190,7 +193,8 @@ static void queue_empty(struct rpc_server *server) {
     grpc_completion_queue_shutdown(server->queue);
     grpc_event event;
     do {
-        event = grpc_completion_queue_next(server->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        event =
+            grpc_completion_queue_next(server->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
         if (event.type == GRPC_OP_COMPLETE) {
             struct rpc_tag *tag = event.tag;
             tag->arrived(tag, event.success != 0);
@@ -237,9 +241,8 @@ enum err rpc_server_start(const struct rpc_server_options *options, struct rpc_s
     for (size_t i = 0; rpc_methods[i].handle != NULL; i++) {
         CHECK(i < sizeof registered / sizeof registered[0]);
         if (rpc_methods[i].path == NULL) continue;
-        registered[i] =
-            grpc_server_register_method(server->server, rpc_methods[i].path, NULL,
-                                        GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER, 0);
+        registered[i] = grpc_server_register_method(server->server, rpc_methods[i].path, NULL,
+                                                    GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER, 0);
     }
     enum err err = port_open(server, detail);
     if (err == ERR_OK) err = engine_create(&server->options.engine, &server->engine, detail);

@@ -43,7 +43,7 @@ struct load_call {
     grpc_slice details;
     uint64_t started_ns;
     uint64_t id;
-    uint64_t token;  // pairs: of the Begin; 0 while it runs
+    uint64_t token; // pairs: of the Begin; 0 while it runs
     unsigned channel;
 };
 
@@ -107,10 +107,11 @@ static grpc_byte_buffer *complete_request(const struct load *load, const struct 
 
 static void call_start(struct load *load, struct load_call *call) {
     bool completes = call->token != 0;
-    void *method = completes ? load->method_complete[call->channel] : load->method_begin[call->channel];
-    call->call = grpc_channel_create_registered_call(
-        load->channels[call->channel], NULL, GRPC_PROPAGATE_DEFAULTS, load->queue, method,
-        gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+    void *method =
+        completes ? load->method_complete[call->channel] : load->method_begin[call->channel];
+    call->call = grpc_channel_create_registered_call(load->channels[call->channel], NULL,
+                                                     GRPC_PROPAGATE_DEFAULTS, load->queue, method,
+                                                     gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
     call->request = completes ? complete_request(load, call) : begin_request(load, call);
     call->reply = NULL;
     grpc_metadata_array_init(&call->initial);
@@ -212,9 +213,11 @@ static enum load_mode mode_of(const char *name) {
 }
 
 static struct load_options options_of(int argc, char **argv) {
-    struct load_options options = {
-        .target = "127.0.0.1:7420", .mode = LOAD_BEGIN, .outstanding = 64, .connections = 4,
-        .calls = 100000};
+    struct load_options options = {.target = "127.0.0.1:7420",
+                                   .mode = LOAD_BEGIN,
+                                   .outstanding = 64,
+                                   .connections = 4,
+                                   .calls = 100000};
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) die("getrandom");
     snprintf(options.prefix, sizeof options.prefix, "pi_%016" PRIx64 "-capture", random);
