@@ -14,9 +14,10 @@
 #include "lib/store_fixture.h"
 #include "store/store_scan.h"
 
-#define GROUPS 100
+#define GROUPS 200 // more than one 32 KiB block of the log
 #define TORN_BYTES_MAX 64
-#define VALUE_FILL "................................................................................."
+#define DOTS "................................................."
+#define VALUE_FILL DOTS DOTS DOTS
 
 static struct store_fixture fixture; // the store that is damaged, again and again, from a copy
 static struct error_detail detail;
@@ -223,8 +224,8 @@ START_TEST(torn_tail_of_an_acknowledged_group_is_refused) {
         cut(log, file_size(log) - torn);
         enum err err = try_open();
         ck_assert_msg(err == ERR_CORRUPT, "%d bytes: %s", (int)torn, error_reason(err));
-        ck_assert_ptr_nonnull(strstr(detail.text, "ends at position 99, but "));
-        ck_assert_ptr_nonnull(strstr(detail.text, "says that 100 was acknowledged"));
+        ck_assert_ptr_nonnull(strstr(detail.text, "ends at position 199, but "));
+        ck_assert_ptr_nonnull(strstr(detail.text, "says that 200 was acknowledged"));
     }
     assert_refused("torn", "/position");
 }
@@ -232,7 +233,7 @@ END_TEST
 
 START_TEST(log_cut_between_groups_is_refused) {
     make_log_store();
-    static const uint64_t cuts[] = {1, 50, 98, 99};
+    static const uint64_t cuts[] = {1, 50, 198, 199};
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
         restore();
         cut(find_file("", ".log", true), log_sizes[cuts[i]]);
@@ -262,7 +263,8 @@ END_TEST
 START_TEST(flipped_bits_in_the_log_are_refused) {
     make_log_store();
     off_t size = file_size(find_file("", ".log", true));
-    for (off_t at = 0; at < size; at += 331) {
+    ck_assert_int_gt(size, 2 * 32768);
+    for (off_t at = 0; at < size; at += 997) {
         restore();
         flip_bit(find_file("", ".log", true), at);
         enum err err = try_open();
@@ -354,7 +356,7 @@ START_TEST(flipped_bits_in_tables_are_noticed) {
     int noticed = 0;
     for (int last = 0; last < 2; last++) {
         off_t size = file_size(find_file("", ".sst", last == 1));
-        for (off_t at = 0; at < size; at += 67) {
+        for (off_t at = 0; at < size; at += 131) {
             restore();
             flip_bit(find_file("", ".sst", last == 1), at);
             enum err err = try_open();

@@ -252,7 +252,12 @@ START_TEST(second_open_in_this_process_is_locked) {
     store_fixture_create(&fixture);
     store_fixture_open(&fixture);
     struct store *second = NULL;
+    struct stat before;
+    struct stat after;
+    ck_assert_int_eq(stat(store_fixture_path(&fixture, "db/LOG"), &before), 0);
     ck_assert_int_eq(store_open(fixture.dir, &fixture.options, &second, &detail), ERR_LOCKED);
+    ck_assert_int_eq(stat(store_fixture_path(&fixture, "db/LOG"), &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino); // RocksDB would have renamed the owner's file
     assert_detail_has("another process has ");
     assert_detail_has(fixture.dir);
     ck_assert_ptr_null(second);
