@@ -216,6 +216,10 @@ static void chunk_finished(struct prune *prune) {
         let_go(prune);
         return;
     }
+    if (!prune->ended && is_stopping(prune)) {
+        let_go(prune); // nobody is there to continue it; the last report comes next
+        return;
+    }
     prune->paused = !prune->ended;
     if (prune->ended) {
         prune->request = NULL; // the caller's again

@@ -1,5 +1,7 @@
 #include "engine_calls.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <check.h>
@@ -185,6 +187,44 @@ void fixture_succeed(struct engine_fixture *fixture, const char *id, const char 
     uint64_t token = fixture_claim(fixture, id, 30000);
     struct fixture_answer answer = fixture_complete(fixture, id, token, result);
     FIXTURE_EXPECT_ERR(answer, ERR_OK);
+}
+
+#define MANY_AT_A_TIME 1024u
+
+struct many {
+    struct fixture_call call;
+    char id[48];
+};
+
+// One command for each of some identities; the token is what the call before it got.
+static void many_do(struct engine_fixture *fixture, struct many *many, unsigned count,
+                    struct claim_command command) {
+    for (unsigned i = 0; i < count; i++) {
+        command.token = many[i].call.answer.decision.record.token;
+        fixture_start(fixture, &many[i].call,
+                      &(struct fixture_request){.id = many[i].id, .command = command});
+    }
+    for (unsigned i = 0; i < count; i++) {
+        FIXTURE_EXPECT_ERR(*fixture_finish(&many[i].call), ERR_OK);
+    }
+    fixture_forget(fixture);
+}
+
+void fixture_succeed_many(struct engine_fixture *fixture, const char *prefix, unsigned count,
+                          const char *result) {
+    struct many *many = calloc(MANY_AT_A_TIME, sizeof *many);
+    CHECK(many != NULL);
+    for (unsigned done = 0; done < count;) {
+        unsigned now = count - done < MANY_AT_A_TIME ? count - done : MANY_AT_A_TIME;
+        for (unsigned i = 0; i < now; i++) {
+            (void)snprintf(many[i].id, sizeof many[i].id, "%.32s%u", prefix, done + i);
+        }
+        many_do(fixture, many, now, (struct claim_command){.verb = CLAIM_BEGIN});
+        many_do(fixture, many, now,
+                (struct claim_command){.verb = CLAIM_COMPLETE, .result = body_or_absent(result)});
+        done += now;
+    }
+    free(many);
 }
 
 // --- what tests ask of an answer ----------------------------------------------------------------

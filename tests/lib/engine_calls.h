@@ -78,6 +78,9 @@ struct fixture_answer fixture_resolve(struct engine_fixture *fixture, const char
 struct fixture_answer fixture_get(struct engine_fixture *fixture, const char *id);
 // Claims and completes; result may be NULL.
 void fixture_succeed(struct engine_fixture *fixture, const char *id, const char *result);
+// The same for `count` identities, prefix0 and so on, many at a time; their answers are forgotten.
+void fixture_succeed_many(struct engine_fixture *fixture, const char *prefix, unsigned count,
+                          const char *result);
 
 // --- what tests ask of an answer ------------------------------------------------------------------
 

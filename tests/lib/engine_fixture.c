@@ -20,8 +20,7 @@ void fixture_wake(void *self) {
     pthread_mutex_unlock(&fixture->mutex);
 }
 
-// Waits for a wake that came after the last call.
-static void wait_for_wake(struct engine_fixture *fixture) {
+void fixture_wait_for_wake(struct engine_fixture *fixture) {
     struct timespec until;
     CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
     until.tv_sec += WAIT_SECONDS_MAX;
@@ -149,7 +148,7 @@ void fixture_turn_until(struct engine_fixture *fixture, bool (*is_so)(void *arg)
     for (;;) {
         fixture_turn(fixture);
         if (is_so(arg)) return;
-        wait_for_wake(fixture);
+        fixture_wait_for_wake(fixture);
     }
 }
 

@@ -58,6 +58,8 @@ void fixture_crash_closed(struct engine_fixture *fixture);
 void fixture_turn(struct engine_fixture *fixture);
 // Turns until `is_so(arg)`, waiting for the engine's threads between.
 void fixture_turn_until(struct engine_fixture *fixture, bool (*is_so)(void *arg), void *arg);
+// Waits, without a turn, for a thread of the engine to wake it.
+void fixture_wait_for_wake(struct engine_fixture *fixture);
 // Turns until nothing more can happen before the clock moves or a test acts: every call is answered
 // or parked, every group applied, no retention pass under way.
 void fixture_settle(struct engine_fixture *fixture);
