@@ -57,15 +57,16 @@ void store_batch_put(struct store_batch *batch, struct store *store, enum keyspa
 void store_batch_delete(struct store_batch *batch, struct store *store, enum keyspace_family family,
                         struct bytes key);
 
-// Writes the batch and syncs it (unless relaxed), then notes position in the high-water mark. Any
-// error is fatal: what is on disk is then unknown and this process must not go on. One thread at a
-// time.
+// Writes the batch and syncs it, then notes position in the high-water mark; relaxed, both are left
+// to store_sync_high_water. Any error is fatal: what is on disk is then unknown and this process must
+// not go on; later writes are refused. One thread at a time.
 MUST_CHECK enum err store_write(struct store *store, struct store_batch *batch, uint64_t position);
 
 // Reads of the last position noted by store_write; any thread.
 uint64_t store_position(const struct store *store);
 
-// Flushes the high-water mark to disk; called about once a second by a background thread.
+// Flushes the high-water mark to disk; called about once a second by a background thread. Relaxed, it
+// syncs the log before, so that this is how much a power cut can take. An error is fatal.
 MUST_CHECK enum err store_sync_high_water(struct store *store);
 
 // Bytes free to this process on the store's file system. ERR_IO.

@@ -9,7 +9,7 @@
 struct store_scan;
 
 // All keys that begin with prefix (empty: all), in order, as of now. A scan holds back the removal of
-// old data while it is open. ERR_NO_MEMORY.
+// old data while it is open. ERR_NO_MEMORY, ERR_CORRUPT, ERR_IO.
 MUST_CHECK enum err store_scan_open(struct store *store, enum keyspace_family family,
                                     struct bytes prefix, struct store_scan **out_scan);
 void store_scan_close(struct store_scan *scan); // NULL is fine
