@@ -13,6 +13,6 @@ enum err rocks_error_code(const char *text);
 // The same while opening, where a missing or unexpected file, family or option is damage as well.
 enum err rocks_error_open_code(const char *text);
 
-// Frees the text, logs it once with what was being done (ERR_WOULD_BLOCK, an expected answer, is not
-// logged) and returns its code. take_text must not be NULL.
+// Frees the text, logs it once with what was being done (ERR_WOULD_BLOCK, an expected answer, is
+// not logged) and returns its code. take_text must not be NULL.
 MUST_CHECK enum err rocks_error_take(char *take_text, const char *doing);

@@ -15,9 +15,9 @@ const char *const rocks_family_names[ROCKS_FAMILIES] = {
 };
 
 struct store_options store_options_default(void) {
-    // 96 MiB hold filters and indexes of about 50 million records. With the memtables' bound of four
-    // write buffers the store stays near 170 MiB, which leaves the rest of the server 130 MiB of the
-    // 300 it may take.
+    // 96 MiB hold filters and indexes of about 50 million records. With the memtables' bound of
+    // four write buffers the store stays near 170 MiB, which leaves the rest of the server 130 MiB
+    // of the 300 it may take.
     return (struct store_options){
         .cache_bytes = 96 * MIB,
         .write_buffer_bytes = 16 * MIB,
@@ -33,7 +33,8 @@ static void rocks_options_set_by_name(rocksdb_options_t **options) {
     // high-water mark alone would miss it once the meta family has been flushed beyond it.
     // The second: a failed write ends the process, and this library aborts when it resumes.
     rocksdb_get_options_from_string(
-        *options, "track_and_verify_wals_in_manifest=true;max_bgerror_resume_count=0", named, &text);
+        *options, "track_and_verify_wals_in_manifest=true;max_bgerror_resume_count=0", named,
+        &text);
     CHECK(text == NULL); // the text is ours, and so is the library
     rocksdb_options_destroy(*options);
     *options = named;
@@ -45,8 +46,8 @@ static rocksdb_options_t *rocks_options_database(const struct store_options *opt
     rocksdb_options_set_create_missing_column_families(database, create);
     rocksdb_options_set_error_if_exists(database, create);
     rocksdb_options_set_paranoid_checks(database, 1);
-    // A torn tail, which a kill leaves, opens; damage before it is refused. What this mode lets pass
-    // (a log cut or gone) the high-water mark and the tracking of closed logs notice.
+    // A torn tail, which a kill leaves, opens; damage before it is refused. What this mode lets
+    // pass (a log cut or gone) the high-water mark and the tracking of closed logs notice.
     rocksdb_options_set_wal_recovery_mode(database, 0);
     rocksdb_options_set_db_write_buffer_size(database, 4 * options->write_buffer_bytes);
     // A family that is seldom written keeps old logs alive; this bounds what start-up replays.
@@ -71,9 +72,12 @@ static size_t rocks_options_buffer(const struct store_options *options, size_t i
     switch (index) {
     case ROCKS_FAMILY_INDEX(KEYSPACE_OPEN):
     case ROCKS_FAMILY_INDEX(KEYSPACE_DONE):
-    case ROCKS_FAMILY_INDEX(KEYSPACE_BLOB): return options->write_buffer_bytes;
-    case ROCKS_FAMILY_INDEX(KEYSPACE_META): return 4 * MIB; // a few rows, rewritten by each group
-    default: return 2 * MIB;
+    case ROCKS_FAMILY_INDEX(KEYSPACE_BLOB):
+        return options->write_buffer_bytes;
+    case ROCKS_FAMILY_INDEX(KEYSPACE_META):
+        return 4 * MIB; // a few rows, rewritten by each group
+    default:
+        return 2 * MIB;
     }
 }
 
@@ -93,8 +97,8 @@ static rocksdb_options_t *rocks_options_family(size_t buffer_bytes,
     return family;
 }
 
-// Few shards: a file's filter is one block of up to 2 MiB, and a block that is larger than its shard
-// is thrown out at once and would make every cache-only read of that file miss.
+// Few shards: a file's filter is one block of up to 2 MiB, and a block that is larger than its
+// shard is thrown out at once and would make every cache-only read of that file miss.
 static rocksdb_cache_t *rocks_options_cache(size_t cache_bytes) {
     rocksdb_lru_cache_options_t *lru = rocksdb_lru_cache_options_create();
     rocksdb_lru_cache_options_set_capacity(lru, cache_bytes);
@@ -114,7 +118,8 @@ static rocksdb_block_based_table_options_t *rocks_options_table(rocksdb_cache_t 
     rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
     rocksdb_block_based_options_set_whole_key_filtering(table, 1);
     // The table options own the policy from here on.
-    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_filter_policy(table,
+                                                  rocksdb_filterpolicy_create_bloom_full(10));
     return table;
 }
 

@@ -19,8 +19,8 @@ static void store_close_options(struct store *store) {
 
 void store_close(struct store *store) {
     if (store == NULL) return;
-    // A clean stop loses nothing, in relaxed mode either. The error has been logged; there is nobody
-    // left to tell.
+    // A clean stop loses nothing, in relaxed mode either. The error has been logged; there is
+    // nobody left to tell.
     if (store->rocks.database != NULL && !atomic_load(&store->failed)) {
         enum err err = store_sync_high_water(store);
         (void)err;
@@ -136,7 +136,7 @@ void store_compact(struct store *store, enum keyspace_family family) {
     rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
     // Beside the automatic ones: an exclusive one would hold them up, and in the end the writes.
     rocksdb_compactoptions_set_exclusive_manual_compaction(options, 0);
-    rocksdb_compact_range_cf_opt(store->rocks.database, store_family(store, family), options, NULL, 0,
-                                 NULL, 0);
+    rocksdb_compact_range_cf_opt(store->rocks.database, store_family(store, family), options, NULL,
+                                 0, NULL, 0);
     rocksdb_compactoptions_destroy(options);
 }

@@ -4,9 +4,9 @@
 //   DIR/claimd.store   what this directory is: written last by store_create, checked by store_open
 //   DIR/db/            RocksDB
 //   DIR/position       the high-water mark (high_water.h)
-// It never creates a store by opening one, never retries a failed write, and knows nothing of claims
-// beyond the families' names. Errors from RocksDB are logged here (they are texts) and returned as
-// ERR_IO or ERR_CORRUPT; a failed write is for the caller to treat as fatal.
+// It never creates a store by opening one, never retries a failed write, and knows nothing of
+// claims beyond the families' names. Errors from RocksDB are logged here (they are texts) and
+// returned as ERR_IO or ERR_CORRUPT; a failed write is for the caller to treat as fatal.
 #pragma once
 
 #include "base/bytes.h"
@@ -23,14 +23,15 @@ struct store_options {
 struct store_options store_options_default(void);
 
 // Creates an empty store in dir (made if absent, mode 0700; must be empty). initial_token is what
-// the token counter starts at. Errors: ERR_EXISTS (there is a store), ERR_INVALID_ARGUMENT (dir holds
-// other files), ERR_IO; detail says what and how to mend it. A crash half-way leaves a directory that
-// store_open refuses, naming the remedy.
-MUST_CHECK enum err store_create(const char *dir, uint64_t initial_token, struct error_detail *detail);
+// the token counter starts at. Errors: ERR_EXISTS (there is a store), ERR_INVALID_ARGUMENT (dir
+// holds other files), ERR_IO; detail says what and how to mend it. A crash half-way leaves a
+// directory that store_open refuses, naming the remedy.
+MUST_CHECK enum err store_create(const char *dir, uint64_t initial_token,
+                                 struct error_detail *detail);
 
-// Opens the store. Errors: ERR_NOT_FOUND (no store: names `claimd init`), ERR_LOCKED (another process
-// has it), ERR_CORRUPT (damaged, or it ends before the high-water mark: acknowledged groups are
-// missing), ERR_IO; detail names the file and the remedy.
+// Opens the store. Errors: ERR_NOT_FOUND (no store: names `claimd init`), ERR_LOCKED (another
+// process has it), ERR_CORRUPT (damaged, or it ends before the high-water mark: acknowledged groups
+// are missing), ERR_IO; detail names the file and the remedy.
 MUST_CHECK enum err store_open(const char *dir, const struct store_options *options,
                                struct store **out_store, struct error_detail *detail);
 
@@ -58,15 +59,15 @@ void store_batch_delete(struct store_batch *batch, struct store *store, enum key
                         struct bytes key);
 
 // Writes the batch and syncs it, then notes position in the high-water mark; relaxed, both are left
-// to store_sync_high_water. Any error is fatal: what is on disk is then unknown and this process must
-// not go on; later writes are refused. One thread at a time.
+// to store_sync_high_water. Any error is fatal: what is on disk is then unknown and this process
+// must not go on; later writes are refused. One thread at a time.
 MUST_CHECK enum err store_write(struct store *store, struct store_batch *batch, uint64_t position);
 
 // Reads of the last position noted by store_write; any thread.
 uint64_t store_position(const struct store *store);
 
-// Flushes the high-water mark to disk; called about once a second by a background thread. Relaxed, it
-// syncs the log before, so that this is how much a power cut can take. An error is fatal.
+// Flushes the high-water mark to disk; called about once a second by a background thread. Relaxed,
+// it syncs the log before, so that this is how much a power cut can take. An error is fatal.
 MUST_CHECK enum err store_sync_high_water(struct store *store);
 
 // Bytes free to this process on the store's file system. ERR_IO.

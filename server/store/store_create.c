@@ -34,17 +34,20 @@ static enum err create_check_dir(const char *dir, struct error_detail *detail) {
     int error = store_label_look(dir, &kind, entry);
     if (error != 0) return create_fail(detail, "look into", dir, error);
     switch (kind) {
-    case STORE_DIR_ABSENT: return create_fail(detail, "look into", dir, ENOENT);
-    case STORE_DIR_EMPTY: return ERR_OK;
+    case STORE_DIR_ABSENT:
+        return create_fail(detail, "look into", dir, ENOENT);
+    case STORE_DIR_EMPTY:
+        return ERR_OK;
     case STORE_DIR_STORE:
         error_detail_set(detail, "there is a store in %s already", dir);
         return ERR_EXISTS;
     case STORE_DIR_UNFINISHED:
-        error_detail_set(detail,
-                         "another init is at work in %s, or one was interrupted: in the second case "
-                         "remove %s/" STORE_LABEL_NAME_UNFINISHED ", %s/db and %s/position, which "
-                         "hold nothing, and init again",
-                         dir, dir, dir, dir);
+        error_detail_set(
+            detail,
+            "another init is at work in %s, or one was interrupted: in the second case "
+            "remove %s/" STORE_LABEL_NAME_UNFINISHED ", %s/db and %s/position, which "
+            "hold nothing, and init again",
+            dir, dir, dir, dir);
         return ERR_INVALID_ARGUMENT;
     case STORE_DIR_UNLABELLED:
         error_detail_set(detail,

@@ -70,10 +70,10 @@ int store_io_write(int fd, const uint8_t *data, size_t len) {
 }
 
 int store_io_sync(int fd) {
-    int result;
-    // A failed sync is never repeated: the kernel may have dropped the pages and would then say yes.
-    STORE_IO_TRY(result, fdatasync(fd));
-    return 0;
+    int fault = store_io_fault();
+    if (fault != 0) return fault;
+    // Never repeated: after a failure the kernel may have dropped the pages and then says yes.
+    return fdatasync(fd) == 0 ? 0 : errno;
 }
 
 int store_io_create_file(const char *path, const uint8_t *data, size_t len) {

@@ -37,8 +37,10 @@ static void label_note(struct label_look *look, const char *name) {
         if (!ours || !look->has_foreign) {
             (void)snprintf(look->entry, STORE_IO_PATH_BYTES_MAX, "%s", name);
         }
-        if (ours) look->has_ours = true;
-        else look->has_foreign = true;
+        if (ours)
+            look->has_ours = true;
+        else
+            look->has_foreign = true;
     }
 }
 
@@ -117,10 +119,11 @@ static enum err label_check(int fd, const char *path, struct error_detail *detai
         return ERR_CORRUPT;
     }
     if (version != STORE_FORMAT_VERSION) {
-        error_detail_set(detail,
-                         "%s says store format %u, and this claimd reads format %d: start the claimd "
-                         "that wrote it, or a newer one",
-                         path, version, STORE_FORMAT_VERSION);
+        error_detail_set(
+            detail,
+            "%s says store format %u, and this claimd reads format %d: start the claimd "
+            "that wrote it, or a newer one",
+            path, version, STORE_FORMAT_VERSION);
         return ERR_CORRUPT;
     }
     return ERR_OK;

@@ -19,12 +19,13 @@ enum store_dir_kind {
     STORE_DIR_ABSENT,
     STORE_DIR_EMPTY,      // a lost+found of the file system does not count
     STORE_DIR_STORE,      // there is a label
-    STORE_DIR_UNFINISHED, // an init that did not come to its end: nothing in it was ever acknowledged
+    STORE_DIR_UNFINISHED, // an init that did not come to its end: it holds nothing
     STORE_DIR_UNLABELLED, // files of a store without its label
     STORE_DIR_FOREIGN,    // something else
 };
 
-// Looks at dir. out_entry names the entry that made it foreign or unlabelled. Returns 0 or an errno.
+// Looks at dir. out_entry names the entry that made it foreign or unlabelled. Returns 0 or an
+// errno.
 MUST_CHECK int store_label_look(const char *dir, enum store_dir_kind *out_kind,
                                 char out_entry[STORE_IO_PATH_BYTES_MAX]);
 

@@ -19,7 +19,8 @@ static enum err open_check_dir(const char *dir, struct error_detail *detail) {
         return ERR_IO;
     }
     switch (kind) {
-    case STORE_DIR_STORE: return ERR_OK;
+    case STORE_DIR_STORE:
+        return ERR_OK;
     case STORE_DIR_ABSENT:
     case STORE_DIR_EMPTY:
         error_detail_set(detail,
@@ -36,12 +37,14 @@ static enum err open_check_dir(const char *dir, struct error_detail *detail) {
     case STORE_DIR_UNFINISHED:
         error_detail_set(detail,
                          "the init of %s was interrupted; nothing was ever stored there: remove "
-                         "%s/" STORE_LABEL_NAME_UNFINISHED ", %s/db and %s/position, which is safe, "
+                         "%s/" STORE_LABEL_NAME_UNFINISHED
+                         ", %s/db and %s/position, which is safe, "
                          "and run: claimd init --data-dir %s",
                          dir, dir, dir, dir, dir);
         return ERR_NOT_FOUND;
     case STORE_DIR_UNLABELLED:
-        error_detail_set(detail, "%s/" STORE_LABEL_NAME " is missing, but %s/%s is there: " OPEN_REMEDY,
+        error_detail_set(detail,
+                         "%s/" STORE_LABEL_NAME " is missing, but %s/%s is there: " OPEN_REMEDY,
                          dir, dir, entry);
         return ERR_CORRUPT;
     }
@@ -58,10 +61,10 @@ static enum err open_mark(struct store *store, uint64_t *out_acknowledged,
         error_detail_set(detail, "cannot read %s", path);
         return ERR_IO;
     }
-    error_detail_set(detail,
-                     "%s is %s, and without it a loss of acknowledged claims would go unnoticed: "
-                     OPEN_REMEDY,
-                     path, err == ERR_NOT_FOUND ? "missing" : "damaged");
+    error_detail_set(
+        detail,
+        "%s is %s, and without it a loss of acknowledged claims would go unnoticed: " OPEN_REMEDY,
+        path, err == ERR_NOT_FOUND ? "missing" : "damaged");
     return ERR_CORRUPT;
 }
 
@@ -114,13 +117,15 @@ static enum err open_position(struct store *store, uint64_t acknowledged,
         return err;
     }
     if (err != ERR_OK) {
-        error_detail_set(detail, "the row of %s/db that holds its position is missing or damaged: "
-                         OPEN_REMEDY, store->dir);
+        error_detail_set(
+            detail, "the row of %s/db that holds its position is missing or damaged: " OPEN_REMEDY,
+            store->dir);
         return ERR_CORRUPT;
     }
     if (head.position < acknowledged) {
         error_detail_set(detail,
-                         "the store in %s/db ends at position %" PRIu64 ", but %s/position says that "
+                         "the store in %s/db ends at position %" PRIu64
+                         ", but %s/position says that "
                          "%" PRIu64 " was acknowledged: acknowledged claims are missing (a file "
                          "%s/db/*.log was lost or cut): " OPEN_REMEDY,
                          store->dir, head.position, store->dir, acknowledged, store->dir);

@@ -3,10 +3,11 @@
 #include "store/rocks_error.h"
 #include "store/store_private.h"
 
-// For a table file that is missing RocksDB names the one of an older naming that it looked for last,
-// which never was there.
+// For a table file that is missing RocksDB names the one of an older naming that it looked for
+// last, which never was there.
 static void rocks_name_tables(char *text) {
-    for (char *at = strstr(text, ".ldb"); at != NULL; at = strstr(at, ".ldb")) memcpy(at, ".sst", 4);
+    for (char *at = strstr(text, ".ldb"); at != NULL; at = strstr(at, ".ldb"))
+        memcpy(at, ".sst", 4);
 }
 
 enum err store_rocks_open(const char *path, const struct store_options *options, bool create,

@@ -29,10 +29,9 @@ static bool scan_upper_bound(struct bytes prefix, struct buf *out) {
 static enum err scan_read_position(struct store_scan *scan) {
     struct bytes key = keyspace_head_key();
     char *text = NULL;
-    rocksdb_pinnableslice_t *slice =
-        rocksdb_get_pinned_cf(scan->store->rocks.database, scan->options,
-                              store_family(scan->store, KEYSPACE_META), store_chars(key), key.len,
-                              &text);
+    rocksdb_pinnableslice_t *slice = rocksdb_get_pinned_cf(
+        scan->store->rocks.database, scan->options, store_family(scan->store, KEYSPACE_META),
+        store_chars(key), key.len, &text);
     if (text != NULL) return rocks_error_take(text, "reading the position of a scan");
     if (slice == NULL) return ERR_CORRUPT;
     size_t len = 0;
@@ -55,8 +54,8 @@ static enum err scan_start(struct store_scan *scan, enum keyspace_family family,
     enum err err = scan_read_position(scan);
     if (err != ERR_OK) return err;
     if (bounded) {
-        rocksdb_readoptions_set_iterate_upper_bound(
-            scan->options, (const char *)scan->upper.data, scan->upper.len);
+        rocksdb_readoptions_set_iterate_upper_bound(scan->options, (const char *)scan->upper.data,
+                                                    scan->upper.len);
     }
     scan->iterator = rocksdb_create_iterator_cf(scan->store->rocks.database, scan->options,
                                                 store_family(scan->store, family));

@@ -39,7 +39,8 @@ void temp_dir_create(enum temp_dir_kind kind, struct temp_dir *out) {
     for (size_t i = 0; i < sizeof parents / sizeof parents[0]; i++) {
         if (temp_dir_create_under(parents[i], kind, out)) return;
     }
-    (void)fprintf(stderr, "temp_dir: no directory for tests: set TMPDIR to one that is writable%s\n",
+    (void)fprintf(stderr,
+                  "temp_dir: no directory for tests: set TMPDIR to one that is writable%s\n",
                   kind == TEMP_DIR_ON_DISK ? " and on a disk" : "");
     abort();
 }
@@ -91,10 +92,13 @@ static int temp_dir_copy_entry(const char *path, const struct stat *info, int ty
     (void)info;
     (void)walk;
     char to[4096];
-    int len = snprintf(to, sizeof to, "%s%s", temp_dir_copying.to, path + temp_dir_copying.from_len);
+    int len =
+        snprintf(to, sizeof to, "%s%s", temp_dir_copying.to, path + temp_dir_copying.from_len);
     CHECK(len > 0 && (size_t)len < sizeof to);
-    if (type == FTW_F) temp_dir_copy_file(path, to);
-    else if (type == FTW_D && mkdir(to, 0700) != 0) temp_dir_die("make", to);
+    if (type == FTW_F)
+        temp_dir_copy_file(path, to);
+    else if (type == FTW_D && mkdir(to, 0700) != 0)
+        temp_dir_die("make", to);
     return 0;
 }
 

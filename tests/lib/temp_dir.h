@@ -1,7 +1,7 @@
 // A directory of a test's own, removed with all that is in it.
 //
-// Made under $TMPDIR, else /tmp, else /var/tmp. Failing to make or remove one ends the test program:
-// a test has nothing to do without it.
+// Made under $TMPDIR, else /tmp, else /var/tmp. Failing to make or remove one ends the test
+// program: a test has nothing to do without it.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct temp_dir {
 
 enum temp_dir_kind {
     TEMP_DIR_ANY,
-    TEMP_DIR_ON_DISK, // never on a file system that lives in memory: what is synced must reach a disk
+    TEMP_DIR_ON_DISK, // never in memory: what is synced must reach a disk
 };
 
 void temp_dir_create(enum temp_dir_kind kind, struct temp_dir *out);

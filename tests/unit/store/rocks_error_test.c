@@ -15,7 +15,8 @@ static const struct text_case text_cases[] = {
     {"Result incomplete: no blocking io", ERR_WOULD_BLOCK, ERR_WOULD_BLOCK},
     {"Corruption: block checksum mismatch: stored = 1", ERR_CORRUPT, ERR_CORRUPT},
     {"IO error: lock hold by current process, acquire time 1 acquiring thread 2: d/LOCK: No locks "
-     "available", ERR_LOCKED, ERR_LOCKED},
+     "available",
+     ERR_LOCKED, ERR_LOCKED},
     {"IO error: While lock file: d/LOCK: Resource temporarily unavailable", ERR_LOCKED, ERR_LOCKED},
     {"IO error: No space left on device: While appending to file: d/000004.log", ERR_IO, ERR_IO},
     {"IO error: No such file or directory: While open a file: d/MANIFEST-000005", ERR_IO,

@@ -1,8 +1,9 @@
 // SIGKILL at any instant: every acknowledged group is there, and no group is half there.
 //
 // A child writes groups and acknowledges each through a pipe; the parent kills it after a random
-// number of acknowledgements. Small memtables make log switches, flushes and compactions frequent, so
-// that kills fall into them. The parent never opens RocksDB itself: its threads do not survive a fork.
+// number of acknowledgements. Small memtables make log switches, flushes and compactions frequent,
+// so that kills fall into them. The parent never opens RocksDB itself: its threads do not survive a
+// fork.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Damage to the files of a store: every case is refused, or nothing acknowledged is missing. A store
-// that opens shorter than it was is the one answer that must never come. (BL-83)
+// Damage to the files of a store: every case is refused, or nothing acknowledged is missing. A
+// store that opens shorter than it was is the one answer that must never come. (BL-83)
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void setup(void) {
 
 static void teardown(void) { store_fixture_deinit(&fixture); }
 
-// --- files ----------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 // The path of the first (or last) file in the database whose name begins or ends so; names of one
 // kind sort by age.
@@ -84,7 +84,7 @@ static void append(const char *path, const uint8_t *data, size_t len) {
     ck_assert_int_eq(close(fd), 0);
 }
 
-// --- the store ------------------------------------------------------------------------------------
+// --- the store -----------------------------------------------------------------------------------
 
 static void key_of(uint64_t i, char out[16]) { (void)snprintf(out, 16, "k%05u", (unsigned)i); }
 
@@ -143,7 +143,8 @@ static void assert_refused(const char *what, const char *names) {
     ck_assert_msg(err == ERR_CORRUPT, "%s, again: %s", what, error_reason(err));
 }
 
-// Reads every key of the first groups: found, or (only where damaged says so) an error; never absent.
+// Reads every key of the first groups: found, or (only where damaged says so) an error; never
+// absent.
 static uint64_t count_found(uint64_t groups, bool damaged) {
     uint64_t found = 0;
     for (uint64_t i = 1; i <= groups; i++) {
@@ -182,7 +183,7 @@ static void assert_refused_or_whole(const char *what) {
     }
 }
 
-// --- the log --------------------------------------------------------------------------------------
+// --- the log -------------------------------------------------------------------------------------
 
 START_TEST(torn_tail_of_an_unacknowledged_group_opens) {
     store_fixture_create(&fixture);
@@ -323,7 +324,7 @@ START_TEST(older_log_missing_or_cut_is_refused) {
 }
 END_TEST
 
-// --- table files ----------------------------------------------------------------------------------
+// --- table files ---------------------------------------------------------------------------------
 
 START_TEST(missing_or_short_table_is_refused) {
     make_table_store();
@@ -378,7 +379,7 @@ START_TEST(flipped_bits_in_tables_are_noticed) {
 }
 END_TEST
 
-// --- what holds it together -----------------------------------------------------------------------
+// --- what holds it together ----------------------------------------------------------------------
 
 START_TEST(damaged_manifest_is_refused_or_harmless) {
     make_table_store();

@@ -59,15 +59,17 @@ START_TEST(created_store_opens_with_its_first_rows) {
 
     SCOPE_BUF struct buf value = {0};
     struct keyspace_head head;
-    ck_assert_int_eq(store_get(fixture.store, KEYSPACE_META, keyspace_head_key(), STORE_MAY_READ,
-                               &value), ERR_OK);
+    ck_assert_int_eq(
+        store_get(fixture.store, KEYSPACE_META, keyspace_head_key(), STORE_MAY_READ, &value),
+        ERR_OK);
     ck_assert_int_eq(keyspace_parse_head(buf_bytes(&value), &head), ERR_OK);
     ck_assert_uint_eq(head.position, 0);
     ck_assert_uint_eq(head.term, 0);
     buf_reset(&value, 0);
     struct keyspace_clock clock;
-    ck_assert_int_eq(store_get(fixture.store, KEYSPACE_META, keyspace_clock_key(), STORE_MAY_READ,
-                               &value), ERR_OK);
+    ck_assert_int_eq(
+        store_get(fixture.store, KEYSPACE_META, keyspace_clock_key(), STORE_MAY_READ, &value),
+        ERR_OK);
     ck_assert_int_eq(keyspace_parse_clock(buf_bytes(&value), &clock), ERR_OK);
     ck_assert_uint_eq(clock.token_next, STORE_FIXTURE_FIRST_TOKEN);
     ck_assert_int_eq(clock.mark.ms, 0);
@@ -117,7 +119,7 @@ START_TEST(create_on_a_file_is_refused) {
 }
 END_TEST
 
-// --- opening what is no store ---------------------------------------------------------------------
+// --- opening what is no store --------------------------------------------------------------------
 
 START_TEST(absent_directory_is_not_found) {
     ck_assert_int_eq(try_open(), ERR_NOT_FOUND);
@@ -148,7 +150,8 @@ START_TEST(interrupted_init_is_named_and_removable) {
     for (int stage = 0; stage < 3; stage++) {
         store_fixture_create(&fixture);
         ck_assert_int_eq(rename(store_fixture_path(&fixture, STORE_LABEL_NAME),
-                                store_fixture_path(&fixture, STORE_LABEL_NAME_UNFINISHED)), 0);
+                                store_fixture_path(&fixture, STORE_LABEL_NAME_UNFINISHED)),
+                         0);
         if (stage < 2) temp_dir_remove_path(store_fixture_path(&fixture, STORE_POSITION_NAME));
         if (stage < 1) temp_dir_remove_path(store_fixture_path(&fixture, STORE_DB_NAME));
 
@@ -195,7 +198,7 @@ START_TEST(too_long_path_is_refused) {
 }
 END_TEST
 
-// --- the label ------------------------------------------------------------------------------------
+// --- the label -----------------------------------------------------------------------------------
 
 static size_t read_label(uint8_t *data, size_t len) {
     int fd = open(store_fixture_path(&fixture, STORE_LABEL_NAME), O_RDONLY);
@@ -232,8 +235,8 @@ END_TEST
 START_TEST(newer_format_is_refused) {
     store_fixture_create(&fixture);
     // As STORE_FORMAT_VERSION 2 would write it.
-    static const uint8_t newer[] = {'c', 'l', 'a', 'i', 'm', 'd', ' ',  's',  't',  'o', 'r',
-                                    'e', '\n', 2,  0,   0,   0,   0x00, 0x00, 0x00, 0x00};
+    static const uint8_t newer[] = {'c', 'l',  'a', 'i', 'm', 'd', ' ',  's',  't',  'o', 'r',
+                                    'e', '\n', 2,   0,   0,   0,   0x00, 0x00, 0x00, 0x00};
     uint8_t label[sizeof newer];
     memcpy(label, newer, sizeof newer);
     SCOPE_BUF struct buf crc = {0};
@@ -246,7 +249,7 @@ START_TEST(newer_format_is_refused) {
 }
 END_TEST
 
-// --- one owner ------------------------------------------------------------------------------------
+// --- one owner -----------------------------------------------------------------------------------
 
 START_TEST(second_open_in_this_process_is_locked) {
     store_fixture_create(&fixture);
@@ -301,7 +304,7 @@ START_TEST(second_process_is_locked) {
 }
 END_TEST
 
-// --- families -------------------------------------------------------------------------------------
+// --- families ------------------------------------------------------------------------------------
 
 // Opens the database itself, with these families, and drops or makes one.
 static void change_family(const char *const *names, int count, const char *make) {
@@ -310,8 +313,8 @@ static void change_family(const char *const *names, int count, const char *make)
     rocksdb_column_family_handle_t *handles[8];
     for (int i = 0; i < count; i++) each[i] = options;
     char *text = NULL;
-    rocksdb_t *database = rocksdb_open_column_families(
-        options, store_fixture_path(&fixture, "db"), count, names, each, handles, &text);
+    rocksdb_t *database = rocksdb_open_column_families(options, store_fixture_path(&fixture, "db"),
+                                                       count, names, each, handles, &text);
     ck_assert_msg(text == NULL, "%s", text);
     if (make != NULL) {
         rocksdb_column_family_handle_destroy(

@@ -1,5 +1,5 @@
-// Each call to the file system and each allocation fails once: the answer is an error, and nothing is
-// left that a later open would take for something else.
+// Each call to the file system and each allocation fails once: the answer is an error, and nothing
+// is left that a later open would take for something else.
 #include <errno.h>
 #include <stdbool.h>
 
@@ -37,8 +37,9 @@ static enum err get(enum keyspace_family family, const char *key, enum store_tie
 static uint64_t read_mark(void) {
     struct high_water mark;
     uint64_t position = UINT64_MAX;
-    ck_assert_int_eq(high_water_open(store_fixture_path(&fixture, STORE_POSITION_NAME), &mark,
-                                     &position), ERR_OK);
+    ck_assert_int_eq(
+        high_water_open(store_fixture_path(&fixture, STORE_POSITION_NAME), &mark, &position),
+        ERR_OK);
     high_water_close(&mark);
     return position;
 }

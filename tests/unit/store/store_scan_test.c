@@ -112,8 +112,7 @@ static void expect_claims(void) {
     expect_consumer(UINT32_C(0x01000000), "16777216a");
     expect_consumer(UINT32_MAX - 1, "almost");
     expect_consumer(UINT32_MAX, "last"); // a prefix of 0xFF only has no key after it
-    expect_scan((struct bytes){0},
-                "0a 1a 1ab 1b 2a 255a 256a 257a 65536a 16777216a almost last");
+    expect_scan((struct bytes){0}, "0a 1a 1ab 1b 2a 255a 256a 257a 65536a 16777216a almost last");
 }
 
 START_TEST(one_consumer_is_never_another) {
@@ -213,7 +212,7 @@ START_TEST(entries_are_readable_until_the_next) {
 }
 END_TEST
 
-// --- beside writes --------------------------------------------------------------------------------
+// --- beside writes -------------------------------------------------------------------------------
 
 #define RACE_GROUPS 3000
 #define RACE_KEYS 20
@@ -272,7 +271,7 @@ START_TEST(views_are_whole_groups_beside_a_writer) {
 }
 END_TEST
 
-// --- faults ---------------------------------------------------------------------------------------
+// --- faults --------------------------------------------------------------------------------------
 
 static int calls_left; // before the one that fails
 

@@ -23,7 +23,7 @@ static enum err get(enum keyspace_family family, const char *key, enum store_tie
     return store_get(fixture.store, family, bytes_of(key), tier, &out);
 }
 
-// --- reading and writing --------------------------------------------------------------------------
+// --- reading and writing -------------------------------------------------------------------------
 
 static const enum keyspace_family families[KEYSPACE_FAMILIES] = {
     KEYSPACE_OPEN, KEYSPACE_DONE, KEYSPACE_BLOB, KEYSPACE_GUARD, KEYSPACE_AUDIT, KEYSPACE_META,
@@ -83,8 +83,8 @@ START_TEST(get_appends_and_large_values_are_whole) {
     for (int round = 0; round < 2; round++) {
         SCOPE_BUF struct buf out = {0};
         buf_put(&out, "here:", 5);
-        ck_assert_int_eq(store_get(fixture.store, KEYSPACE_BLOB, bytes_of("b"), STORE_MAY_READ,
-                                   &out), ERR_OK);
+        ck_assert_int_eq(
+            store_get(fixture.store, KEYSPACE_BLOB, bytes_of("b"), STORE_MAY_READ, &out), ERR_OK);
         ck_assert_uint_eq(out.len, 5 + large.len);
         ck_assert_mem_eq(out.data, "here:", 5);
         ck_assert_mem_eq(out.data + 5, large.data, large.len);
@@ -170,13 +170,14 @@ START_TEST(free_space_is_the_file_systems) {
 }
 END_TEST
 
-// --- the position ---------------------------------------------------------------------------------
+// --- the position --------------------------------------------------------------------------------
 
 static uint64_t read_mark(void) {
     struct high_water mark;
     uint64_t position = UINT64_MAX;
-    ck_assert_int_eq(high_water_open(store_fixture_path(&fixture, STORE_POSITION_NAME), &mark,
-                                     &position), ERR_OK);
+    ck_assert_int_eq(
+        high_water_open(store_fixture_path(&fixture, STORE_POSITION_NAME), &mark, &position),
+        ERR_OK);
     high_water_close(&mark);
     return position;
 }
@@ -194,7 +195,8 @@ START_TEST(mark_follows_each_write) {
 }
 END_TEST
 
-// Relaxed, the log may be lost in a power cut; a mark ahead of it would keep the store from opening.
+// Relaxed, the log may be lost in a power cut; a mark ahead of it would keep the store from
+// opening.
 START_TEST(relaxed_mark_follows_the_sync) {
     fixture.options.relaxed = true;
     store_fixture_create(&fixture);

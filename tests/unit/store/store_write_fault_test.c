@@ -2,8 +2,8 @@
 // never acknowledged, what was acknowledged is there afterwards, and the process does not abort.
 //
 // This program's own write, pwrite, fsync and fdatasync stand before the C library's, also for the
-// shared library that RocksDB is. Each case runs in a child: RocksDB cannot be used on both sides of
-// a fork.
+// shared library that RocksDB is. Each case runs in a child: RocksDB cannot be used on both sides
+// of a fork.
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,11 +29,11 @@ static void setup(void) {
 
 static void teardown(void) { store_fixture_deinit(&fixture); }
 
-// --- the calls ------------------------------------------------------------------------------------
+// --- the calls -----------------------------------------------------------------------------------
 
-static _Atomic int log_syncs;     // so far
-static _Atomic int calls_left;    // before the one that fails...
-static _Atomic int call_error;    // ...with this errno; 0: none fails
+static _Atomic int log_syncs;  // so far
+static _Atomic int calls_left; // before the one that fails...
+static _Atomic int call_error; // ...with this errno; 0: none fails
 static _Atomic bool fail_logs_only;
 
 static bool path_ends(const char *path, const char *suffix) {
@@ -79,7 +79,7 @@ int fsync(int fd) { return (int)checked_call(fd, true, SYS_fsync, NULL, 0, 0); }
 
 int fdatasync(int fd) { return (int)checked_call(fd, true, SYS_fdatasync, NULL, 0, 0); }
 
-// --- durability -----------------------------------------------------------------------------------
+// --- durability ----------------------------------------------------------------------------------
 
 static void put_group(uint64_t position) {
     static char value[VALUE_BYTES];
@@ -131,7 +131,7 @@ START_TEST(relaxed_writes_are_synced_when_asked) {
 }
 END_TEST
 
-// --- faults ---------------------------------------------------------------------------------------
+// --- faults --------------------------------------------------------------------------------------
 
 struct result {
     uint64_t acknowledged;
@@ -153,7 +153,8 @@ static _Noreturn void child_write(int out) {
     call_error = 0;
     if (result.failed) ck_assert_int_eq(err, ERR_IO);
     if (result.failed && fixture.store != NULL) {
-        ck_assert_int_eq(write_group(GROUPS), ERR_IO); // there is room again, and still nothing is tried
+        ck_assert_int_eq(write_group(GROUPS),
+                         ERR_IO); // there is room again, and still nothing is tried
         ck_assert_uint_eq(store_position(fixture.store), result.acknowledged);
     }
     if (write(out, &result, sizeof result) != sizeof result) _exit(1);
@@ -172,10 +173,10 @@ static _Noreturn void child_verify(uint64_t acknowledged) {
         struct buf out = {0};
         (void)snprintf(key, sizeof key, "k%02u", (unsigned)i);
         enum err expected = i <= position ? ERR_OK : ERR_NOT_FOUND;
-        ck_assert_int_eq(store_get(fixture.store, KEYSPACE_OPEN, bytes_of(key), STORE_MAY_READ, &out),
-                         expected);
-        ck_assert_int_eq(store_get(fixture.store, KEYSPACE_DONE, bytes_of(key), STORE_MAY_READ, &out),
-                         expected);
+        ck_assert_int_eq(
+            store_get(fixture.store, KEYSPACE_OPEN, bytes_of(key), STORE_MAY_READ, &out), expected);
+        ck_assert_int_eq(
+            store_get(fixture.store, KEYSPACE_DONE, bytes_of(key), STORE_MAY_READ, &out), expected);
         buf_deinit(&out);
     }
     store_fixture_close(&fixture);
