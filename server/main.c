@@ -51,6 +51,7 @@ static enum err server_ready(const struct config *config, const struct time_sour
         .engine = {.store = store,
                    .time = *time,
                    .policy = &policy_default,
+                   .store_is_relaxed = config->durability_relaxed,
                    .group_inline_ops_max = LIMIT_GROUP_INLINE_OPS_MAX,
                    .disk_soft_reserve_bytes = config->disk_soft_reserve_bytes,
                    .disk_hard_reserve_bytes = config->disk_hard_reserve_bytes,

@@ -21,15 +21,15 @@ struct engine_op {
     // The caller fills these in. Views must live until `done`.
     struct identity identity;
     struct claim_command command;
-    struct optional_ms wait;   // Begin: park on IN_FLIGHT and NOT_YET for at most this long
-    bool replay;               // Begin: counted apart when CLAIMED
-    bool include_bodies;       // Get: load result, checkpoint and payload
+    struct optional_ms wait; // Begin: park on IN_FLIGHT and NOT_YET for at most this long
+    bool replay;             // Begin: counted apart when CLAIMED
+    bool include_bodies;     // Get: load result, checkpoint and payload
     void (*done)(struct engine_op *op);
 
     // The engine fills these in before `done`. Views live until engine_op_release.
     enum err err;
     struct claim_decision decision;
-    struct store_ms now;       // of the decision: deadlines are shown relative to it
+    struct store_ms now; // of the decision: deadlines are shown relative to it
     struct wall_ms wall_now;
 
     struct engine_op_private *engine;
@@ -38,7 +38,8 @@ struct engine_op {
 struct engine_options {
     struct store *store;
     struct time_source time;
-    const struct policy *policy;   // until policies are stored objects: everybody's
+    const struct policy *policy; // until policies are stored objects: everybody's
+    bool store_is_relaxed; // a power cut may have taken the last tokens back: start above them
     void (*wake)(void *self);
     void *wake_self;
     uint32_t group_inline_ops_max; // LIMIT_GROUP_INLINE_OPS_MAX
@@ -84,11 +85,11 @@ struct engine_stats {
     uint64_t begins_by_outcome[CLAIM_OUTCOMES]; // since start, under claim_outcome
     uint64_t begins_refused;                    // Begins that ended in an error, since start
     uint64_t replays_claimed;
-    uint64_t verbs_accepted[CLAIM_VERBS];       // since start, not replayed, under claim_verb
+    uint64_t verbs_accepted[CLAIM_VERBS]; // since start, not replayed, under claim_verb
     uint64_t lapses_counted;
-    uint64_t dead_lettered;                     // records that became DEAD_LETTERED, since start
+    uint64_t dead_lettered; // records that became DEAD_LETTERED, since start
     uint64_t groups;
-    uint64_t reads_missed;                      // reads that went to the readers
+    uint64_t reads_missed; // reads that went to the readers
     bool disk_reserve_reached;
 };
 void engine_stats(const struct engine *engine, struct engine_stats *out);

@@ -12,11 +12,20 @@ static enum err load_clock(struct engine *engine, struct error_detail *detail) {
                              STORE_MAY_READ, &value);
     if (err == ERR_OK) err = keyspace_parse_clock(buf_bytes(&value), &clock);
     if (err != ERR_OK) {
-        error_detail_set(detail, "the store's clock and token counter cannot be read (%s): the "
-                                 "store is damaged; restore a backup", error_reason(err));
+        error_detail_set(detail,
+                         "the store's clock and token counter cannot be read (%s): the "
+                         "store is damaged; restore a backup",
+                         error_reason(err));
         return err == ERR_NOT_FOUND ? ERR_CORRUPT : err;
     }
     engine->token_next = clock.token_next;
+    if (engine->options.store_is_relaxed) {
+        // Tokens that were handed out are below this, unless the wall clock was set back since.
+        int64_t wall_us = engine_wall_now(engine).ms * 1000;
+        if (wall_us > 0 && (uint64_t)wall_us > engine->token_next) {
+            engine->token_next = (uint64_t)wall_us;
+        }
+    }
     engine->base_store = clock.mark;
     engine->mark = clock.mark;
     engine->position = store_position(engine->options.store);
@@ -91,8 +100,10 @@ enum err engine_load(struct engine *engine, struct error_detail *detail) {
         struct bytes prefix = parts[i].prefix == NULL ? (struct bytes){0} : parts[i].prefix();
         err = for_each(engine, parts[i].family, prefix, parts[i].each);
         if (err != ERR_OK) {
-            error_detail_set(detail, "the store's %s cannot be read (%s): the store is damaged; "
-                                     "restore a backup", parts[i].what, error_reason(err));
+            error_detail_set(detail,
+                             "the store's %s cannot be read (%s): the store is damaged; "
+                             "restore a backup",
+                             parts[i].what, error_reason(err));
             return err;
         }
     }
