@@ -4,9 +4,9 @@
     .ci/coverage.py BUILD_DIR FOLDER...
     .ci/coverage.py --self-test          proves that it finds gaps
 
-What cannot happen is not asked for: what a failed CHECK does; a case that is nothing but a CHECK; and
-the way out of a switch over all values of an enum, which the compiler adds for values that the enum
-does not have. A switch with a default gets no such pardon.
+What cannot happen is not asked for: what a failed CHECK does; a case that is nothing but a CHECK;
+and the way out of a switch over all values of an enum, which the compiler adds for values that the
+enum does not have. A switch with a default gets no such pardon.
 """
 import json
 import os
@@ -28,8 +28,8 @@ def measure(build_dir, folders):
 
 
 def impossible_cases(source, number):
-    """Of the switch in this line: the lines of cases that lead straight to a CHECK, and how many ways
-    out the compiler counts that are not to be taken."""
+    """Of the switch in this line: the lines of cases that lead straight to a CHECK, and how many
+    ways out the compiler counts that are not to be taken."""
     indent = SWITCH.match(source[number - 1]).group(1)
     lines = set()
     has_default = False
