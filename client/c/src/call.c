@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
 #include "error.h"
 #include "random.h"
 #include "wire.h"
@@ -55,7 +54,7 @@ bool claimd__call_retry_wait(const struct claimd__call *call, unsigned tries, in
     if (behaviour->on_retry != NULL) {
         behaviour->on_retry(behaviour->on_retry_context, error, delay_ms);
     }
-    claimd__clock_sleep_ms(delay_ms);
+    claimd__exchange_wait(call->client, delay_ms);
     return true;
 }
 

@@ -46,14 +46,16 @@ static void must(grpc_call_error result, const char *what) {
     abort();
 }
 
+static gpr_timespec time_from_now(int64_t ms) {
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                        gpr_time_from_millis(ms > 0 ? ms : 0, GPR_TIMESPAN));
+}
+
 static void conversation_begin(struct conversation *c, const struct claimd__exchange *exchange) {
     memset(c, 0, sizeof *c);
     c->exchange = exchange;
     c->queue = claimd__client_queue_take(exchange->client);
-    int64_t left_ms = exchange->deadline_ms - claimd_clock_ms();
-    gpr_timespec deadline =
-        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                     gpr_time_from_millis(left_ms > 0 ? left_ms : 0, GPR_TIMESPAN));
+    gpr_timespec deadline = time_from_now(exchange->deadline_ms - claimd_clock_ms());
     c->call = claimd__client_call_create(exchange->client, exchange->method, c->queue, deadline);
     // The buffer takes its own reference to the slice, so that a repeat can send it again.
     grpc_slice slice = exchange->request->slice;
@@ -208,4 +210,12 @@ enum claimd_status claimd__exchange_stream(const struct claimd__exchange *exchan
     if (garbled) status = claimd__error_garbled(error, "a message of the stream is malformed");
     conversation_end(&c);
     return status;
+}
+
+void claimd__exchange_wait(claimd_client *client, int64_t wait_ms) {
+    int nothing;
+    grpc_completion_queue *queue = claimd__client_queue_take(client);
+    // No operation has this tag: the wait ends when its time is up.
+    grpc_completion_queue_pluck(queue, &nothing, time_from_now(wait_ms), NULL);
+    claimd__client_queue_put(client, queue);
 }

@@ -255,6 +255,47 @@ START_TEST(test_an_absent_service_is_unavailable_until_it_comes) {
 }
 END_TEST
 
+struct late_server {
+    struct fake_server fake;
+    struct script script;
+    int port;
+    bool started;
+};
+
+static void start_late(void *context, const struct claimd_error *error, int64_t delay_ms) {
+    struct late_server *late = context;
+    ck_assert_int_eq(error->status, CLAIMD_UNAVAILABLE);
+    (void)delay_ms;
+    if (!late->started) fake_server_start(&late->fake, late->port, answer, &late->script);
+    late->started = true;
+}
+
+// gRPC by itself looks at a connection that nobody waits for every 5 s: a call that ends before that
+// succeeds only if the library goes on connecting between its tries.
+START_TEST(test_a_service_that_comes_is_found_at_once) {
+    struct late_server late = {0};
+    fake_server_start(&late.fake, 0, answer, &late.script);
+    ck_assert_int_eq(sscanf(late.fake.target, "127.0.0.1:%d", &late.port), 1);
+    struct claimd_options options = CLAIMD_OPTIONS_INIT;
+    char target[64];
+    snprintf(target, sizeof target, "%s", late.fake.target);
+    options.target = target;
+    options.timeout_ms = 4500;
+    options.on_retry = start_late;
+    options.on_retry_context = &late;
+    fake_server_stop(&late.fake);
+    claimd_client *client;
+    ck_assert_int_eq(claimd_client_open(&options, &client, NULL), CLAIMD_OK);
+    struct claimd_begin_request begin = CLAIMD_BEGIN_REQUEST_INIT;
+    claimd_begin_result *result = NULL;
+    ck_assert_int_eq(claimd_begin(client, &begin, &result, NULL), CLAIMD_OK);
+    ck_assert(late.started);
+    claimd_begin_result_free(result);
+    claimd_client_close(client);
+    fake_server_stop(&late.fake);
+}
+END_TEST
+
 static void answer_garbage(void *context, const struct fake_request *request,
                            struct fake_reply *reply) {
     (void)request;
@@ -421,6 +462,7 @@ int main(void) {
     tcase_add_test(tcase, test_a_wait_that_outlasts_the_call_is_not_begun);
     tcase_add_test(tcase, test_a_silent_service_ends_at_the_deadline);
     tcase_add_test(tcase, test_an_absent_service_is_unavailable_until_it_comes);
+    tcase_add_test(tcase, test_a_service_that_comes_is_found_at_once);
     tcase_add_test(tcase, test_a_garbled_answer_is_an_error_and_not_repeated);
     tcase_add_test(tcase, test_details_of_others_are_not_taken_for_claimds);
     tcase_add_test(tcase, test_bad_options_and_requests_are_refused_here);
