@@ -31,11 +31,11 @@ void arena_reset(struct arena *arena) {
     if (arena->first == NULL) return;
     // Only the first block stays: a call with a large body must not pin its memory for ever.
     arena_free_from(arena->first->next);
+    arena->first->next = NULL;
     if (arena->first->cap > ARENA_BLOCK_BYTES) {
         arena_deinit(arena);
         return;
     }
-    arena->first->next = NULL;
     arena->first->used = 0;
     arena->last = arena->first;
 }

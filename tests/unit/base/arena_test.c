@@ -61,6 +61,19 @@ START_TEST(test_reset_lets_a_large_first_block_go) {
 }
 END_TEST
 
+// A request with a large body has a large first block and small ones behind it. They were freed twice;
+// the sanitizers tell.
+START_TEST(test_reset_lets_a_large_first_block_and_its_successors_go) {
+    struct arena arena = {0};
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 100000));
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 10));
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 5000));
+    arena_reset(&arena);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 10));
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(test_deinit_leaves_it_usable) {
     struct arena arena = {0};
     arena_deinit(&arena);
@@ -131,6 +144,7 @@ int main(void) {
     tcase_add_test(tests, test_allocations_are_aligned_and_apart);
     tcase_add_test(tests, test_reset_reuses_the_first_block);
     tcase_add_test(tests, test_reset_lets_a_large_first_block_go);
+    tcase_add_test(tests, test_reset_lets_a_large_first_block_and_its_successors_go);
     tcase_add_test(tests, test_deinit_leaves_it_usable);
     tcase_add_test(tests, test_impossible_sizes_fail);
     tcase_add_test(tests, test_copy);
