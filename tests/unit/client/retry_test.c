@@ -2,6 +2,8 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <claimd/v1/claims.pb-c.h>
 #include <claimd/v1/operations.pb-c.h>
@@ -255,44 +257,68 @@ START_TEST(test_an_absent_service_is_unavailable_until_it_comes) {
 }
 END_TEST
 
-struct late_server {
+// A service in a process of its own, since gRPC's I/O is the process's: a server's thread would do a
+// client's part. It tells its port, is absent until it is told to come, and ends with the pipe.
+static void serve_late(int port_to, int told_by) {
     struct fake_server fake;
-    struct script script;
-    int port;
-    bool started;
-};
+    struct script script = {0};
+    int port = 0;
+    char word;
+    fake_server_start(&fake, 0, answer, &script);
+    ck_assert_int_eq(sscanf(fake.target, "127.0.0.1:%d", &port), 1);
+    fake_server_stop(&fake);
+    ck_assert_int_eq(write(port_to, &port, sizeof port), sizeof port);
+    if (read(told_by, &word, 1) == 1) {
+        fake_server_start(&fake, port, answer, &script);
+        ck_assert_int_eq(read(told_by, &word, 1), 0);
+        fake_server_stop(&fake);
+    }
+}
 
-static void start_late(void *context, const struct claimd_error *error, int64_t delay_ms) {
-    struct late_server *late = context;
+static void tell_once(void *context, const struct claimd_error *error, int64_t delay_ms) {
+    int *to = context;
     ck_assert_int_eq(error->status, CLAIMD_UNAVAILABLE);
     (void)delay_ms;
-    if (!late->started) fake_server_start(&late->fake, late->port, answer, &late->script);
-    late->started = true;
+    if (*to >= 0) ck_assert_int_eq(write(*to, "!", 1), 1);
+    *to = -1;
 }
 
 // gRPC by itself looks at a connection that nobody waits for every 5 s: a call that ends before that
 // succeeds only if the library goes on connecting between its tries.
 START_TEST(test_a_service_that_comes_is_found_at_once) {
-    struct late_server late = {0};
-    fake_server_start(&late.fake, 0, answer, &late.script);
-    ck_assert_int_eq(sscanf(late.fake.target, "127.0.0.1:%d", &late.port), 1);
-    struct claimd_options options = CLAIMD_OPTIONS_INIT;
+    int ports[2];
+    int words[2];
+    ck_assert_int_eq(pipe(ports), 0);
+    ck_assert_int_eq(pipe(words), 0);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        close(words[1]);
+        serve_late(ports[1], words[0]);
+        _exit(EXIT_SUCCESS);
+    }
+    int port = 0;
+    ck_assert_int_eq(read(ports[0], &port, sizeof port), sizeof port);
     char target[64];
-    snprintf(target, sizeof target, "%s", late.fake.target);
+    snprintf(target, sizeof target, "127.0.0.1:%d", port);
+    int tell_to = words[1];
+    struct claimd_options options = CLAIMD_OPTIONS_INIT;
     options.target = target;
     options.timeout_ms = 4500;
-    options.on_retry = start_late;
-    options.on_retry_context = &late;
-    fake_server_stop(&late.fake);
+    options.on_retry = tell_once;
+    options.on_retry_context = &tell_to;
     claimd_client *client;
     ck_assert_int_eq(claimd_client_open(&options, &client, NULL), CLAIMD_OK);
     struct claimd_begin_request begin = CLAIMD_BEGIN_REQUEST_INIT;
     claimd_begin_result *result = NULL;
     ck_assert_int_eq(claimd_begin(client, &begin, &result, NULL), CLAIMD_OK);
-    ck_assert(late.started);
+    ck_assert_int_eq(tell_to, -1);
     claimd_begin_result_free(result);
     claimd_client_close(client);
-    fake_server_stop(&late.fake);
+    close(words[1]);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
 }
 END_TEST
 
