@@ -112,13 +112,22 @@ class Bench:
         return result
 
     def redis_load(self, server, outstanding, calls):
-        """SET key v NX PX 30000 on keys of its own prefix: redis-benchmark repeats its numbers."""
+        """SET key v NX PX 30000 on fresh keys: redis-benchmark repeats its numbers in every process,
+        so each run has a prefix of its own; a SET that meets a key would write and sync nothing."""
         prefix = f"b{random.getrandbits(48):012x}"
+        self.redis_cli(server, "FLUSHALL")
         done = subprocess.run(
             ["redis-benchmark", "-p", str(server.port), "-c", str(outstanding), "-n", str(calls),
-             "-r", "1000000000000", "--csv", "SET", prefix + ":__rand_int__", "v", "NX", "PX", "30000"],
+             "-r", "2000000000", "--csv", "SET", prefix + ":__rand_int__", "v", "NX", "PX", "30000"],
             check=True, capture_output=True, text=True)
+        keys = int(self.redis_cli(server, "DBSIZE"))
+        if keys < calls * 0.99:
+            raise SystemExit(f"bench: Redis wrote {keys} keys in {calls} calls: not what is measured")
         return float(done.stdout.strip().splitlines()[-1].split(",")[1].strip('"'))
+
+    def redis_cli(self, server, command):
+        return subprocess.run(["redis-cli", "-p", str(server.port), command], check=True,
+                              capture_output=True, text=True).stdout
 
     def sync_us(self):
         done = subprocess.run(
