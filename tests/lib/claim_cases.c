@@ -188,6 +188,12 @@ static void patch_worn_out(struct claim_record *record, struct store_ms now) {
     for (size_t i = 0; i < RETRY_LAPSED; i++) record->retry_counts[i] = UINT32_MAX;
 }
 
+static void patch_worn_by_one_kind(struct claim_record *record, struct store_ms now) {
+    patch_worn(record, now);
+    for (size_t i = 0; i < RETRY_LAPSED; i++) record->retry_counts[i] = 0;
+    record->retry_counts[RETRY_TRANSIENT] = UINT32_MAX;
+}
+
 // --- the cases -----------------------------------------------------------------------------------
 
 struct visitor {
@@ -375,6 +381,9 @@ static void show_processing(const struct visitor *visitor) {
     apply(&claim, patch_worn_out);
     name_more(&claim, "to the end of counting");
     show(visitor, claim);
+    apply(&claim, patch_worn_by_one_kind);
+    name_more(&claim, "by one kind");
+    show(visitor, claim);
 
     claim = start("granted after a redrive");
     policy = usual();
@@ -455,6 +464,7 @@ static void show_failed(const struct visitor *visitor) {
                                     .fail_kind = FAIL_TRANSIENT,
                                     .message = claim_cases_messages[2],
                                     .retry_after = {.present = true, .ms = delays[i]}});
+        claim.plain = true;
         show(visitor, claim);
     }
 }

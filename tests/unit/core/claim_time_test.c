@@ -46,6 +46,8 @@ static void check_due(const struct claim_case *claim, struct store_ms now) {
 static void check_runs(const struct claim_case *claim, struct store_ms now) {
     struct optional_store_ms until = claim_runs_until(&claim->record);
     struct claim_decision decision = decide(&claim->record, CLAIM_BEGIN, now);
+    bool may_run = claim->record.state == CLAIM_PROCESSING || claim->record.state == CLAIM_RETRYING;
+    ck_assert_msg(until.present == may_run, "%s", claim->name);
     bool runs = decision.outcome == CLAIM_IN_FLIGHT || decision.outcome == CLAIM_NOT_YET;
     ck_assert_msg(runs == (until.present && now.ms < until.at.ms), "%s, at %" PRId64, claim->name,
                   now.ms);

@@ -95,6 +95,18 @@ static void failures(const struct claim_case *claim, struct store_ms now) {
             compare(claim, now, &policy, command, randoms[i % 4]);
         }
     }
+    // A repetition is equal in all of its delay.
+    command = (struct claim_command){.verb = CLAIM_FAIL,
+                                     .token = claim->token > 0 ? claim->token : 7,
+                                     .fail_kind = FAIL_TRANSIENT,
+                                     .message = claim_cases_messages[2],
+                                     .retry_after = {true, 5000}};
+    compare(claim, now, &policy_default, command, 0);
+    for (unsigned bit = 0; bit < 27; bit++) {
+        command.retry_after.ms = 5000 ^ (INT64_C(1) << bit);
+        if (command.retry_after.ms > LIMIT_RETRY_AFTER_MS_MAX || !claim->plain) break;
+        compare(claim, now, &policy_default, command, 0);
+    }
     // Counts that stand at the end of their range, and a delay that does.
     struct policy endless = policy_default;
     endless.backoff_max_ms = INT64_MAX;
