@@ -67,6 +67,13 @@ static enum claimd_status prune_run(struct claimd__call *call, struct progress *
     return error->status;
 }
 
+// The caller has had enough: what was removed stays removed.
+static void stopped_set(struct claimd_error *error) {
+    claimd__error_status(error, CLAIMD_CANCELLED, claimd_bytes_of("stopped by the caller"),
+                         (struct claimd_bytes)CLAIMD_BYTES_ABSENT);
+    error->retryable = false;
+}
+
 enum claimd_status claimd_prune(claimd_client *client, const struct claimd_prune_request *given,
                                 claimd_prune_result **out_result, struct claimd_error *error) {
     struct claimd_error spare;
@@ -96,10 +103,12 @@ enum claimd_status claimd_prune(claimd_client *client, const struct claimd_prune
         .tell_context = request.on_progress_context,
     };
     prune_run(&call, &progress, error);
-    if (error->status == CLAIMD_OK && !progress.stopped && !result->done) {
+    // Whether the end or the caller's stop came first on the wire is chance, so it does not matter.
+    if (progress.stopped && result->done) claimd__error_clear(error);
+    if (progress.stopped && !result->done) stopped_set(error);
+    if (error->status == CLAIMD_OK && !result->done) {
         claimd__error_garbled(error, "the stream ended before the prune did");
     }
-    if (progress.stopped) error->retryable = false;
     if (error->status == CLAIMD_OK && out_result != NULL)
         *out_result = result;
     else
