@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "core/claim_rules.h"
 
 void claim_record_init(struct claim_record *record, enum claim_state state,
@@ -84,6 +85,7 @@ static enum err decide_resolve(const struct claim_command *command,
     struct claim_record *record = &decision->record;
     if (!decision->exists) return ERR_NOT_FOUND;
     if (record->state != CLAIM_UNKNOWN) return ERR_WRONG_STATE;
+    CHECK(command->resolution >= CLAIM_AS_SUCCEEDED && command->resolution <= CLAIM_AS_DEAD_LETTER);
     claim_record_forget_token(record);
     record->reason = command->reason;
     switch (command->resolution) {
@@ -169,6 +171,7 @@ static enum err decide_verb(const struct claim_command *command,
     case CLAIM_PRUNE:
         break;
     }
+    CHECK(command->verb == CLAIM_PRUNE); // anything else would be removed for a bug
     decide_prune(command, context, stored, decision);
     return ERR_OK;
 }

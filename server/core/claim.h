@@ -110,7 +110,7 @@ bool claim_settle(struct claim_record *record, struct store_ms now, struct wall_
 // When a CLAIM_SETTLE of this record will next have something to write; absent if never.
 struct optional_store_ms claim_settle_due(const struct claim_record *record);
 
-// The last store time at which this record's lease or delay still runs; absent if none runs.
+// The deadline of this record's lease or delay: it runs before then. Absent if it has neither.
 struct optional_store_ms claim_runs_until(const struct claim_record *record);
 
 // A store deadline as wall time, computed at the moment of asking.

@@ -45,7 +45,7 @@ static enum err grant(const struct claim_command *command, const struct claim_co
     if (record->attempt_count > 0) history_push(record);
     claim_record_forget_token(record);
     record->state = CLAIM_PROCESSING;
-    record->attempt_count++;
+    claim_count_up(&record->attempt_count);
     record->attempt = (struct claim_attempt){
         .number = record->attempt_count, .owner = command->owner, .begun_at = context->wall_now};
     record->has_token = true;
@@ -71,7 +71,7 @@ static enum err grant(const struct claim_command *command, const struct claim_co
 
 // Counts the lapse of the attempt that held the claim until now.
 static void count_lapse(struct claim_record *record, enum claim_end end, struct wall_ms at) {
-    record->retry_counts[RETRY_LAPSED]++;
+    claim_count_up(&record->retry_counts[RETRY_LAPSED]);
     record->last_error = (struct claim_error){.present = true, .kind = FAIL_LAPSED, .at = at};
     record->attempt.end = end;
     record->attempt.ended_at = at;
@@ -81,7 +81,8 @@ static void count_lapse(struct claim_record *record, enum claim_end end, struct 
 static enum err reclaim(const struct claim_command *command, const struct claim_context *context,
                         struct claim_decision *decision) {
     struct claim_record *record = &decision->record;
-    uint32_t lapses = record->retry_counts[RETRY_LAPSED] + 1;
+    uint32_t lapses = record->retry_counts[RETRY_LAPSED];
+    claim_count_up(&lapses);
     bool hold = record->lapse_leads_to == POLICY_HOLD;
     bool exhausted = policy_is_exhausted(record->lapse_retries_max, lapses);
     // Before anything is changed: a grant that is refused must leave the record as it was.

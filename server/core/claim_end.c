@@ -27,19 +27,24 @@ static enum claim_memory memory_of(enum claim_verb verb) {
     return CLAIM_MEMORY_NONE; // Renew is never remembered: it acts each time
 }
 
-// A short digest of all that the verb was told: eight bytes tell a repetition from another call of
-// the same holder; nobody else has the token.
+// A short digest of what the verb was told: eight bytes tell a repetition from another call of the
+// same holder; nobody else has the token. Only the verb's own arguments count.
 static void arguments_digest(const struct claim_command *command,
                              uint8_t out[CLAIM_TOKEN_MEMORY_BYTES]) {
-    uint64_t retry_after_ms = (uint64_t)command->retry_after.ms;
-    uint8_t fixed[12] = {(uint8_t)command->result.present, (uint8_t)command->payload.present,
-                         (uint8_t)command->retry_after.present, (uint8_t)command->fail_kind};
-    for (unsigned i = 0; command->retry_after.present && i < 8; i++) {
-        fixed[4 + i] = (uint8_t)(retry_after_ms >> (8 * i));
-    }
+    bool ends = command->verb == CLAIM_COMPLETE || command->verb == CLAIM_REJECT;
+    bool fails = command->verb == CLAIM_FAIL;
+    const struct claim_body *body = ends ? &command->result : &command->payload;
+    bool has_body = (ends || fails) && body->present;
+    bool has_delay = fails && command->retry_after.present;
+    uint64_t delay_ms = has_delay ? (uint64_t)command->retry_after.ms : 0;
+    uint8_t fixed[11] = {has_body, has_delay, fails ? (uint8_t)command->fail_kind : 0};
+    for (unsigned i = 0; i < 8; i++) fixed[3 + i] = (uint8_t)(delay_ms >> (8 * i));
+    const struct bytes none = {0};
     const struct bytes parts[] = {
-        {fixed, sizeof fixed}, command->result.data,  command->reason,
-        command->message,      command->payload.data,
+        {fixed, sizeof fixed},
+        has_body ? body->data : none,
+        command->verb == CLAIM_REJECT ? command->reason : none,
+        fails ? command->message : none,
     };
     struct digest digest = digest_parts(parts, sizeof parts / sizeof parts[0]);
     memcpy(out, digest.data, CLAIM_TOKEN_MEMORY_BYTES);
@@ -110,7 +115,7 @@ static void bury(struct claim_record *record, const struct claim_command *comman
 
 static void fail_counted(struct claim_record *record, enum retry_kind kind,
                          const struct claim_command *command, const struct claim_context *context) {
-    if (record->retry_counts[kind] < UINT32_MAX) record->retry_counts[kind]++;
+    claim_count_up(&record->retry_counts[kind]);
     if (policy_is_exhausted(context->policy->max_retries[kind], record->retry_counts[kind])) {
         bury(record, command, context);
     } else {

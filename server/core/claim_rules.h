@@ -1,4 +1,4 @@
-// Shared by the files that decide (claim.c, claim_begin.c, claim_end.c); nobody else includes it.
+// Shared by the files of the decision (claim.c, claim_begin.c, claim_end.c, claim_time.c) only.
 #pragma once
 
 #include "core/claim.h"
@@ -10,6 +10,11 @@ enum err claim_begin(const struct claim_command *command, const struct claim_con
 // Complete, Reject, Fail, Release and Renew: the verbs that need the current token.
 enum err claim_end(const struct claim_command *command, const struct claim_context *context,
                    struct claim_decision *decision);
+
+// Counts one more; stays at the largest number instead of starting again.
+static inline void claim_count_up(uint32_t *count) {
+    if (*count < UINT32_MAX) (*count)++;
+}
 
 // Starts a record for an identity that has none.
 void claim_record_init(struct claim_record *record, enum claim_state state,

@@ -1,7 +1,7 @@
 // What time alone does to a claim: lapses and expiries, which happen at their deadline whether or
 // not anybody has written them down yet. One rule everywhere: live iff now < deadline.
 #include "base/check.h"
-#include "core/claim.h"
+#include "core/claim_rules.h"
 
 bool claim_state_is_final(enum claim_state state) {
     return state == CLAIM_SUCCEEDED || state == CLAIM_REJECTED || state == CLAIM_DISCARDED;
@@ -22,7 +22,9 @@ struct wall_ms claim_wall_of(struct store_ms deadline, struct store_ms now,
 }
 
 static bool lapse_is_one_too_many(const struct claim_record *record) {
-    return policy_is_exhausted(record->lapse_retries_max, record->retry_counts[RETRY_LAPSED] + 1);
+    uint32_t lapses = record->retry_counts[RETRY_LAPSED];
+    claim_count_up(&lapses);
+    return policy_is_exhausted(record->lapse_retries_max, lapses);
 }
 
 // A lapse that leaves the claim claimable is no transition: the grant that follows counts it.
@@ -31,7 +33,7 @@ static bool lapse_is_transition(const struct claim_record *record) {
 }
 
 static void lapse_apply(struct claim_record *record, struct wall_ms lapsed_at) {
-    record->retry_counts[RETRY_LAPSED]++;
+    claim_count_up(&record->retry_counts[RETRY_LAPSED]);
     record->attempt.end = CLAIM_END_LAPSED;
     record->attempt.ended_at = lapsed_at;
     record->last_error =

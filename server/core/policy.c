@@ -27,6 +27,7 @@ bool policy_is_exhausted(int32_t retries_max, uint32_t count) {
 int64_t policy_backoff_ms(const struct policy *policy, uint32_t failure_count, uint64_t random) {
     CHECK(failure_count >= 1);
     int64_t delay_ms = policy->backoff_first_ms;
+    if (delay_ms == 0) return 0; // doubling it for ever would not help
     for (uint32_t i = 1; i < failure_count && delay_ms < policy->backoff_max_ms; i++) {
         // Stops at the maximum before doubling could overflow.
         if (delay_ms > policy->backoff_max_ms / 2) {

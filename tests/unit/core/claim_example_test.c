@@ -159,6 +159,53 @@ START_TEST(test_poison_and_the_unknown) {
 END_TEST
 
 // What the caller has to keep out is a bug where it gets in.
+// A count that starts again at 0 would let a lapse over the limit pass.
+START_TEST(test_counts_stay_at_the_largest_number) {
+    policy.max_retries[RETRY_LAPSED] = 10;
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    record.retry_counts[RETRY_LAPSED] = UINT32_MAX;
+    now_ms += 30000;
+    ck_assert_int_eq(begin(), CLAIM_DEAD_LETTER);
+    record.lapse_retries_max = POLICY_NO_LIMIT;
+    record.attempt_count = UINT32_MAX;
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_uint_eq(decision.record.attempt_count, UINT32_MAX);
+    ck_assert_uint_eq(decision.record.retry_counts[RETRY_LAPSED], UINT32_MAX);
+}
+END_TEST
+
+// What a verb does not read makes no other call of it.
+START_TEST(test_a_repeat_is_judged_by_its_own_arguments) {
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_int_eq(complete(501, "paid"), ERR_OK);
+    struct bytes paid = bytes_of("paid");
+    struct claim_command again = {.verb = CLAIM_COMPLETE,
+                                  .token = 501,
+                                  .result = {.present = true, .size_bytes = 4, .data = paid},
+                                  .reason = bytes_of("stray"),
+                                  .message = bytes_of("stray"),
+                                  .fail_kind = FAIL_POISON,
+                                  .retry_after = {.present = true, .ms = 5}};
+    ck_assert_int_eq(run(again), ERR_OK);
+    ck_assert(decision.replayed);
+}
+END_TEST
+
+START_TEST(test_an_unknown_verb_removes_nothing) {
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_int_eq(complete(501, "paid"), ERR_OK);
+    (void)run((struct claim_command){.verb = (enum claim_verb)CLAIM_VERBS,
+                                     .prune_before = {INT64_MAX}});
+}
+END_TEST
+
+START_TEST(test_an_unknown_resolution_writes_nothing) {
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_int_eq(failure(FAIL_OUTCOME_UNKNOWN), ERR_OK);
+    (void)run((struct claim_command){.verb = CLAIM_RESOLVE, .resolution = (enum claim_resolution)5});
+}
+END_TEST
+
 START_TEST(test_a_client_cannot_report_a_lapse) {
     ck_assert_int_eq(begin(), CLAIM_CLAIMED);
     ck_assert_int_eq(failure(FAIL_LAPSED), ERR_OK); // never gets back
@@ -184,6 +231,10 @@ int main(void) {
     tcase_add_test(tcase, test_work_that_kills_its_workers_is_buried);
     tcase_add_test(tcase, test_delays_grow_over_all_kinds_and_the_limit_buries);
     tcase_add_test(tcase, test_poison_and_the_unknown);
+    tcase_add_test(tcase, test_counts_stay_at_the_largest_number);
+    tcase_add_test(tcase, test_a_repeat_is_judged_by_its_own_arguments);
+    tcase_add_test_raise_signal(tcase, test_an_unknown_verb_removes_nothing, SIGABRT);
+    tcase_add_test_raise_signal(tcase, test_an_unknown_resolution_writes_nothing, SIGABRT);
     tcase_add_test_raise_signal(tcase, test_a_client_cannot_report_a_lapse, SIGABRT);
     tcase_add_test_raise_signal(tcase, test_no_failure_has_no_delay, SIGABRT);
     tcase_add_test_raise_signal(tcase, test_no_state_has_no_name, SIGABRT);
