@@ -194,15 +194,16 @@ END_TEST
 START_TEST(test_an_unknown_verb_removes_nothing) {
     ck_assert_int_eq(begin(), CLAIM_CLAIMED);
     ck_assert_int_eq(complete(501, "paid"), ERR_OK);
-    (void)run((struct claim_command){.verb = (enum claim_verb)CLAIM_VERBS,
-                                     .prune_before = {INT64_MAX}});
+    (void)run(
+        (struct claim_command){.verb = (enum claim_verb)CLAIM_VERBS, .prune_before = {INT64_MAX}});
 }
 END_TEST
 
 START_TEST(test_an_unknown_resolution_writes_nothing) {
     ck_assert_int_eq(begin(), CLAIM_CLAIMED);
     ck_assert_int_eq(failure(FAIL_OUTCOME_UNKNOWN), ERR_OK);
-    (void)run((struct claim_command){.verb = CLAIM_RESOLVE, .resolution = (enum claim_resolution)5});
+    (void)run(
+        (struct claim_command){.verb = CLAIM_RESOLVE, .resolution = (enum claim_resolution)5});
 }
 END_TEST
 
