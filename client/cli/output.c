@@ -20,10 +20,12 @@ void output_init(struct output *out, enum output_format format) {
 
 // Takes the value, which may be NULL for want of memory.
 static void put(struct output *out, const char *key, json_t *take_value) {
-    if (take_value == NULL || out->failed ||
-        json_object_set_new(out->stack[out->depth - 1], key, take_value) != 0) {
-        out->failed = true;
+    if (out->failed) {
+        json_decref(take_value);
+        return;
     }
+    json_t *open = out->stack[out->depth - 1];
+    out->failed = take_value == NULL || json_object_set_new(open, key, take_value) != 0;
 }
 
 static void put_string(struct output *out, const char *key, const char *text) {
@@ -126,7 +128,11 @@ void output_open_item(struct output *out, const char *key) {
         put(out, key, list);
     }
     json_t *object = json_object();
-    if (!out->failed && json_array_append_new(list, object) != 0) out->failed = true;
+    if (out->failed) {
+        json_decref(object);
+    } else {
+        out->failed = json_array_append_new(list, object) != 0;
+    }
     open_object(out, out->failed ? NULL : object);
 }
 

@@ -31,8 +31,8 @@ enum claimd_status claimd__exchange_unary(const struct claimd__exchange *exchang
                                           ProtobufCMessage **out_response,
                                           struct claimd_error *error);
 
-// Lets time pass between two tries. gRPC connects only while some thread waits for it, so that a mere
-// sleep would leave a lost connection lost.
+// Lets time pass between two tries. gRPC connects only while some thread waits for it, so that a
+// mere sleep would leave a lost connection lost.
 void claimd__exchange_wait(claimd_client *client, int64_t wait_ms);
 
 // Takes one message of a stream; it is freed afterwards. False cancels the call.

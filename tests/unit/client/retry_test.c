@@ -257,8 +257,8 @@ START_TEST(test_an_absent_service_is_unavailable_until_it_comes) {
 }
 END_TEST
 
-// A service in a process of its own, since gRPC's I/O is the process's: a server's thread would do a
-// client's part. It tells its port, is absent until it is told to come, and ends with the pipe.
+// A service in a process of its own, since gRPC's I/O is the process's: a server's thread would do
+// a client's part. It tells its port, is absent until it is told to come, and ends with the pipe.
 static void serve_late(int port_to, int told_by) {
     struct fake_server fake;
     struct script script = {0};
@@ -283,8 +283,8 @@ static void tell_once(void *context, const struct claimd_error *error, int64_t d
     *to = -1;
 }
 
-// gRPC by itself looks at a connection that nobody waits for every 5 s: a call that ends before that
-// succeeds only if the library goes on connecting between its tries.
+// gRPC by itself looks at a connection that nobody waits for every 5 s: a call that ends before
+// that succeeds only if the library goes on connecting between its tries.
 START_TEST(test_a_service_that_comes_is_found_at_once) {
     int ports[2];
     int words[2];
