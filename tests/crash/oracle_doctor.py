@@ -1,0 +1,237 @@
+"""Lies for the oracle: each takes the lines of a true history and gives those of one in which
+claimd broke a promise, together with the rules of which one must notice. A checker that lets one
+pass proves nothing.
+
+A lie that the history offers no place for gives None.
+"""
+import re
+
+import oracle
+
+MS = oracle.MS
+
+
+def lies():
+    """(name, lie) of all."""
+    return [(lie.__name__, lie) for lie in (
+        lose_completion, lose_result_byte, lose_record, lose_attempt, lose_checkpoint,
+        reuse_token, lower_token, overlap_holders, overlap_after_renewal, accept_stale_token,
+        refuse_current_token, end_twice, count_twice, replay_from_nowhere, hurry_delay,
+        forge_takeover)]
+
+
+class History:
+    """The lines with their ops, and what a lie looks for. With keys_max, only those of so many
+    keys."""
+
+    def __init__(self, lines, keys_max=None):
+        self.lines = list(lines)
+        if keys_max is not None:
+            keys = dict.fromkeys(line.split(" ", 5)[4] for line in self.lines)
+            kept = set(list(keys)[:keys_max])
+            self.lines = [line for line in self.lines if line.split(" ", 5)[4] in kept]
+        self.ops = [oracle.parse(line, number) for number, line in enumerate(self.lines)]
+        self.by_key = {}
+        for op in self.ops:
+            self.by_key.setdefault(op.key, []).append(op)
+
+    def after(self, op, *verbs):
+        """The ops on the same key that were sent after an answer, in order."""
+        later = [other for other in self.by_key[op.key]
+                 if other.call > op.ret and other.verb in verbs]
+        return sorted(later, key=lambda other: other.call)
+
+    def having(self, verb, **fields):
+        """Ops of a verb that were accepted with these values."""
+        for op in self.ops:
+            if op.verb == verb and op.ok and "tries" not in op.fields and \
+                    all(op.get(name) == value for name, value in fields.items()):
+                yield op
+
+    def ends(self, grant):
+        """What ended an attempt, or may have."""
+        return [op for op in self.by_key[grant.key] if op.verb in oracle.ENDS and
+                op.token == grant.token and (op.ok or op.unsure)]
+
+    def with_line(self, op, **fields):
+        """The history with other values in one line; None takes a field away."""
+        values = {**op.fields, **{name: value for name, value in fields.items()
+                                  if name not in ("call", "ret", "status")}}
+        words = [fields.get("call", op.call), fields.get("ret", op.back), op.client, op.verb,
+                 op.key, fields.get("status", op.status)]
+        words += [f"{name}={value}" for name, value in values.items() if value is not None]
+        line = " ".join(str(word) for word in words)
+        return self.lines[:op.line] + [line] + self.lines[op.line + 1:]
+
+
+def lose_completion(history):
+    """A duplicate is told to come back although the claim was completed."""
+    for done in history.having("complete", replayed="0"):
+        for later in history.after(done, "begin"):
+            if later.outcome == "DUPLICATE":
+                return history.with_line(later, outcome="NOT_YET", state=None, result=None,
+                                         reason=None, retry_after="5"), {"lost"}
+    return None
+
+
+def lose_result_byte(history):
+    """A duplicate gets a result that differs in one byte."""
+    for done in history.having("complete", replayed="0"):
+        for later in history.after(done, "begin"):
+            if later.outcome == "DUPLICATE" and re.fullmatch(r"[1-9]\d*:\w+", later.get("result")):
+                size, digest = later.get("result").split(":")
+                digest = digest[:-1] + ("0" if digest[-1] != "0" else "1")
+                return history.with_line(later, result=f"{size}:{digest}"), \
+                    {"final changed", "final from nowhere"}
+    return None
+
+
+def lose_record(history):
+    """A record is gone."""
+    for grant in history.having("begin", outcome="CLAIMED"):
+        for later in history.after(grant, "get"):
+            if later.ok:
+                return history.with_line(later, status="NOT_FOUND", state=None), {"lost"}
+    return None
+
+
+def lose_attempt(history):
+    """A grant was forgotten: the attempt before is seen again."""
+    for grant in history.having("begin", outcome="CLAIMED", attempt="2"):
+        for later in history.after(grant, "get"):
+            if later.ok:
+                return history.with_line(later, attempt="1"), {"lost"}
+    return None
+
+
+def lose_checkpoint(history):
+    """A successor does not get the checkpoint."""
+    for renewal in history.having("renew"):
+        if renewal.get("checkpoint") == "-":
+            continue
+        for later in history.after(renewal, "begin"):
+            if later.outcome == "CLAIMED" and later.get("checkpoint") == renewal.get("checkpoint"):
+                return history.with_line(later, checkpoint="-"), {"lost"}
+    return None
+
+
+def reuse_token(history):
+    """Two claims get one token."""
+    first = next(history.having("begin", outcome="CLAIMED"))
+    for other in history.having("begin", outcome="CLAIMED"):
+        if other.key != first.key:
+            return history.with_line(other, token=first.get("token")), {"token given twice"}
+    return None
+
+
+def lower_token(history):
+    """A later grant has a smaller token than an earlier one, on another key."""
+    grants = list(history.having("begin", outcome="CLAIMED"))
+    last = max(grants, key=lambda op: op.call)
+    if any(op.ret < last.call for op in grants):
+        lower = min(op.token for op in grants) - 1
+        return history.with_line(last, token=str(lower)), {"tokens rise"}
+    return None
+
+
+def _overlap(history, before, after):
+    """`after` is told at once, in the middle of the lease of the one before it."""
+    call = max(before.ret, before.call) + 1
+    return history.with_line(after, call=call, ret=call + 10 * MS), {"two holders"}
+
+
+def _lapsed_pairs(history):
+    for after in history.having("begin", outcome="CLAIMED", prev_end="LAPSED"):
+        for before in history.having("begin", outcome="CLAIMED"):
+            if before.key == after.key and before.number("attempt") == after.number("attempt") - 1:
+                yield before, after
+
+
+def overlap_holders(history):
+    """A lease ends long before its time."""
+    for before, after in _lapsed_pairs(history):
+        if not history.ends(before):
+            return _overlap(history, before, after)
+    return None
+
+
+def overlap_after_renewal(history):
+    """A renewal was forgotten, and the claim taken over before its lease had ended."""
+    for before, after in _lapsed_pairs(history):
+        renewals = [op for op in history.by_key[after.key] if op.verb == "renew" and op.ok and
+                    op.token == before.token and op.ret < after.call]
+        if renewals and not history.ends(before):
+            return _overlap(history, max(renewals, key=lambda op: op.call), after)
+    return None
+
+
+def accept_stale_token(history):
+    """A holder is not fenced after somebody took over."""
+    for op in history.ops:
+        if op.status != "STALE_TOKEN" or op.verb != "complete" or "tries" in op.fields:
+            continue
+        taken = [other for other in history.by_key[op.key] if other.outcome == "CLAIMED" and
+                 other.token > op.token and other.ret < op.call]
+        if taken:
+            return history.with_line(op, status="ok", state="SUCCEEDED", replayed="0"), \
+                {"stale token"}
+    return None
+
+
+def refuse_current_token(history):
+    """A holder is refused although nobody took over: its grant was lost."""
+    for op in history.having("complete", replayed="0"):
+        others = [other for other in history.by_key[op.key]
+                  if other.verb in ("begin", "cancel", "resolve") and
+                  (other.status == "unsure" or other.outcome == "CLAIMED" or
+                   other.verb != "begin") and other.token != op.token]
+        if not others:
+            return history.with_line(op, status="STALE_TOKEN", replayed=None), \
+                {"token lost", "final from nowhere"}
+    return None
+
+
+def end_twice(history):
+    """A repeat is taken for a new end."""
+    for op in history.having("fail", replayed="1"):
+        return history.with_line(op, replayed="0"), {"ended twice"}
+    for op in history.having("complete", replayed="1"):
+        return history.with_line(op, replayed="0"), {"ended twice"}
+    return None
+
+
+def count_twice(history):
+    """A failure is counted twice."""
+    for op in history.having("get"):
+        first, *others = op.get("retries").split(",")
+        return history.with_line(op, retries=",".join([str(int(first) + 7), *others])), {"counted"}
+    return None
+
+
+def replay_from_nowhere(history):
+    """A first end is called a repeat."""
+    for op in history.having("release", replayed="0"):
+        same = [other for other in history.by_key[op.key]
+                if other.verb == "release" and other.token == op.token]
+        if len(same) == 1:
+            return history.with_line(op, replayed="1"), {"replayed"}
+    return None
+
+
+def hurry_delay(history):
+    """A retry is let in before its delay is over."""
+    for fail in history.having("fail", state="RETRYING", replayed="0"):
+        if fail.number("retry_after") < 20:
+            continue
+        for later in history.after(fail, "begin"):
+            if later.outcome == "CLAIMED" and later.get("prev_end") == "FAILED":
+                call = fail.ret + 1
+                return history.with_line(later, call=call, ret=call + 1), {"delay"}
+    return None
+
+
+def forge_takeover(history):
+    """A successor is told of another owner."""
+    for _, after in _lapsed_pairs(history):
+        return history.with_line(after, prev_owner="nobody"), {"takeover"}
+    return None
