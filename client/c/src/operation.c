@@ -151,9 +151,10 @@ enum claimd_status claimd_health(claimd_client *client, const struct claimd_heal
     struct claimd_health_request request = CLAIMD_HEALTH_REQUEST_INIT;
     if (!claimd__request_take(&request, sizeof request, given, error)) return error->status;
 
-    Grpc__Health__V1__HealthCheckRequest message = GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
-    char none[] = "";
-    message.service = request.service != NULL ? (char *)(uintptr_t)request.service : none;
+    Grpc__Health__V1__HealthCheckRequest message;
+    grpc__health__v1__health_check_request__init(&message);
+    // Packing does not write to it; the generated type is shared with unpacking.
+    if (request.service != NULL) message.service = (char *)(uintptr_t)request.service;
     struct claimd__call call = {
         .client = client,
         .method = CLAIMD__METHOD_HEALTH_CHECK,

@@ -44,8 +44,10 @@ static inline void client_fixture_details(struct client_fixture_details *details
                                           int64_t retry_ms) {
     memset(details, 0, sizeof *details);
     google__rpc__status__init(&details->status);
-    Google__Rpc__ErrorInfo info = GOOGLE__RPC__ERROR_INFO__INIT;
-    Google__Rpc__ErrorInfo__MetadataEntry entry = GOOGLE__RPC__ERROR_INFO__METADATA_ENTRY__INIT;
+    Google__Rpc__ErrorInfo info;
+    google__rpc__error_info__init(&info);
+    Google__Rpc__ErrorInfo__MetadataEntry entry;
+    google__rpc__error_info__metadata_entry__init(&entry);
     Google__Rpc__ErrorInfo__MetadataEntry *entries[] = {&entry};
     info.domain = (char *)(uintptr_t)domain;
     info.reason = (char *)(uintptr_t)reason;
