@@ -1,6 +1,7 @@
 #include "commit/commit_local.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -11,11 +12,11 @@ struct commit_local {
     struct commit_sink sink;
     uint32_t inline_ops_max;
     pthread_t writer;
-    pthread_mutex_t mutex; // guards what follows
+    bool under_way;                      // submitted and not yet taken back; engine thread only
+    _Atomic(struct commit_group *) done; // written, not yet taken back
+    pthread_mutex_t mutex;               // guards what follows
     pthread_cond_t work;
     struct commit_group *queued; // submitted, not yet being written
-    struct commit_group *done;   // written, not yet taken back
-    bool under_way;              // submitted and not yet taken back; engine thread only
     bool stopping;
 };
 
@@ -47,10 +48,10 @@ static void *writer_main(void *self) {
         local->queued = NULL;
         pthread_mutex_unlock(&local->mutex);
         group_write(local, group);
-        pthread_mutex_lock(&local->mutex);
-        local->done = group;
-        // Under the mutex, so that the engine cannot be torn down between the two.
+        atomic_store_explicit(&local->done, group, memory_order_release);
+        // The engine may take the group back before this; it is not torn down before the join.
         local->sink.wake(local->sink.wake_self);
+        pthread_mutex_lock(&local->mutex);
     }
     pthread_mutex_unlock(&local->mutex);
     return NULL;
@@ -62,9 +63,7 @@ static void local_submit(struct commit *commit, struct commit_group *group) {
     local->under_way = true;
     if (group->op_count <= local->inline_ops_max) {
         group_write(local, group);
-        pthread_mutex_lock(&local->mutex);
-        local->done = group;
-        pthread_mutex_unlock(&local->mutex);
+        atomic_store_explicit(&local->done, group, memory_order_release);
         return;
     }
     pthread_mutex_lock(&local->mutex);
@@ -76,10 +75,7 @@ static void local_submit(struct commit *commit, struct commit_group *group) {
 static struct commit_group *local_take_done(struct commit *commit) {
     struct commit_local *local = local_of(commit);
     if (!local->under_way) return NULL;
-    pthread_mutex_lock(&local->mutex);
-    struct commit_group *group = local->done;
-    local->done = NULL;
-    pthread_mutex_unlock(&local->mutex);
+    struct commit_group *group = atomic_exchange_explicit(&local->done, NULL, memory_order_acquire);
     if (group != NULL) local->under_way = false;
     return group;
 }

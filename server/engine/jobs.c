@@ -13,8 +13,9 @@ void jobs_post_done(struct jobs *jobs, struct job *job) {
         jobs->done_last->next = job;
     }
     jobs->done_last = job;
-    jobs->wake(jobs->wake_self);
     pthread_mutex_unlock(&jobs->mutex);
+    // The engine may take the job back before this; it joins the thread before it is torn down.
+    jobs->wake(jobs->wake_self);
 }
 
 static void *jobs_main(void *self) {
