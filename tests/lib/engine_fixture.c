@@ -207,6 +207,16 @@ void fixture_turn_until(struct engine_fixture *fixture, bool (*is_so)(void *arg)
     }
 }
 
+void fixture_wait_for_job(struct engine_fixture *fixture) {
+    struct jobs *jobs = &fixture->engine->jobs;
+    for (bool posted = false; !posted;) {
+        fixture_wait_for_wake(fixture);
+        pthread_mutex_lock(&jobs->mutex);
+        posted = jobs->done_first != NULL;
+        pthread_mutex_unlock(&jobs->mutex);
+    }
+}
+
 static bool is_settled(void *arg) {
     const struct engine_fixture *fixture = arg;
     const struct engine *engine = fixture->engine;

@@ -60,6 +60,8 @@ void fixture_turn(struct engine_fixture *fixture);
 void fixture_turn_until(struct engine_fixture *fixture, bool (*is_so)(void *arg), void *arg);
 // Waits, without a turn, for a thread of the engine to wake it.
 void fixture_wait_for_wake(struct engine_fixture *fixture);
+// Waits, without a turn, until a thread of the engine has handed in what nobody has taken in yet.
+void fixture_wait_for_job(struct engine_fixture *fixture);
 // Turns until nothing more can happen before the clock moves or a test acts: every call is answered
 // or parked, every group applied, no retention pass under way.
 void fixture_settle(struct engine_fixture *fixture);

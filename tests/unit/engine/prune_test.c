@@ -241,17 +241,6 @@ START_TEST(cancelled_between_chunks) {
 }
 END_TEST
 
-// Until the scan thread has posted its next chunk, which nobody has taken in yet.
-static void wait_for_chunk(void) {
-    struct jobs *jobs = &fixture.engine->jobs;
-    for (bool posted = false; !posted;) {
-        fixture_wait_for_wake(&fixture);
-        pthread_mutex_lock(&jobs->mutex);
-        posted = jobs->done_first != NULL;
-        pthread_mutex_unlock(&jobs->mutex);
-    }
-}
-
 // A chunk is under way: one of its keys is held by a call that waits for the readers.
 static void hold_chunk(struct listener *listener, struct fixture_call *call) {
     succeed_many("k", 3 * LIMIT_PRUNE_CHUNK_RECORDS, "x");
@@ -260,7 +249,7 @@ static void hold_chunk(struct listener *listener, struct fixture_call *call) {
     *listener = (struct listener){.request = {.before = wall_now(), .force = true}, .holds = true};
     fixture_settle(&fixture);
     ck_assert_int_eq(start(listener), ERR_OK);
-    wait_for_chunk();
+    fixture_wait_for_job(&fixture);
     fixture_start(&fixture, call,
                   &(struct fixture_request){.id = "k1", .command = {.verb = CLAIM_BEGIN}});
     fixture_turn(&fixture);
