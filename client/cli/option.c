@@ -1,5 +1,6 @@
 #include "option.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,21 +154,22 @@ static bool choice_find(const char *words, const char *typed, uint64_t *out_plac
 // The whole of a file, or its first BODY_BYTES_READ bytes.
 static enum option_result body_read(const struct option_grammar *grammar, const char *path,
                                     struct option_value *value) {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    bool from_stdin = strcmp(path, "-") == 0;
+    FILE *file = from_stdin ? stdin : fopen(path, "rb");
     char *data = file != NULL ? malloc(BODY_BYTES_READ) : NULL;
     size_t size = data != NULL ? fread(data, 1, BODY_BYTES_READ, file) : 0;
     bool read = data != NULL && !ferror(file);
+    int why = errno;
     if (!read) {
         complain_begin(grammar);
-        fputs("cannot read ", stderr);
-        perror(path);
+        fprintf(stderr, "cannot read %s: %s\n", path, strerror(why));
         free(data);
     } else {
         value->owned = data;
         value->bytes.data = data;
         value->bytes.size = size;
     }
-    if (file != NULL && file != stdin) fclose(file);
+    if (file != NULL && !from_stdin) fclose(file);
     return read ? OPTION_OK : OPTION_UNREADABLE;
 }
 

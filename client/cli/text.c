@@ -130,7 +130,7 @@ size_t text_distance(const char *a, const char *b) {
     size_t row[WORD_BYTES_MAX + 1];
     size_t length = strnlen(b, WORD_BYTES_MAX);
     for (size_t i = 0; i <= length; i++) row[i] = i;
-    for (size_t at = 0; a[at] != '\0' && at < WORD_BYTES_MAX; at++) {
+    for (size_t at = 0; at < WORD_BYTES_MAX && a[at] != '\0'; at++) {
         size_t diagonal = row[0];
         row[0] = at + 1;
         for (size_t i = 0; i < length; i++) {

@@ -22,13 +22,15 @@ struct claimd_error *claimd__error_begin(struct claimd_error *given, struct clai
     return error;
 }
 
-// Copies text into a fixed field, cut at a UTF-8 character if it does not fit.
+// Where text is cut that may be at most max bytes and is longer: before a UTF-8 character.
+static size_t text_cut(const unsigned char *text, size_t max) {
+    while (max > 0 && (text[max] & 0xC0) == 0x80) max--;
+    return max;
+}
+
+// Copies text into a fixed field as far as it fits.
 static void text_set(char *field, size_t field_size, const void *text, size_t size) {
-    if (size >= field_size) {
-        const unsigned char *bytes = text;
-        size = field_size - 1;
-        while (size > 0 && (bytes[size] & 0xC0) == 0x80) size--;
-    }
+    if (size >= field_size) size = text_cut(text, field_size - 1);
     if (size > 0) memcpy(field, text, size);
     field[size] = '\0';
 }
