@@ -39,7 +39,7 @@
 #define LIMIT_LATCH_STRIPES (1u << 16)
 #define LIMIT_LATCH_QUEUE_MAX 4096 // operations waiting on one stripe
 #define LIMIT_WAITERS_PER_KEY_MAX 1024
-#define LIMIT_WAITERS_MAX 65536
+#define LIMIT_WAITERS_MAX 16384   // each keeps some 20 KB
 #define LIMIT_OPS_BEGIN_MAX 16384 // in flight: above this what grants is refused...
 #define LIMIT_OPS_MAX 32768       // ...and above this everything is
 #define LIMIT_GROUP_OPS_MAX 2048  // changes in one group
@@ -64,6 +64,10 @@
 #define LIMIT_CALLS_POSTED_COLD 8
 #define LIMIT_GRPC_MEMORY_BYTES (256 * 1024 * 1024) // gRPC's own quota: the last line of defence
 #define LIMIT_WATCHES_MAX 1024
+// Bodies of requests and replies that calls hold, all together; what is small is always taken.
+#define LIMIT_HELD_BYTES_MAX (256 * 1024 * 1024)
+#define LIMIT_HELD_SMALL_BYTES (20 * 1024)
+#define LIMIT_LASTING_REQUEST_BYTES_MAX (16 * 1024) // of a call that stays open: Begin(wait), Watch
 
 // --- disk ---------------------------------------------------------------------------------------
 #define LIMIT_DISK_SOFT_RESERVE_BYTES (UINT64_C(1) << 30)

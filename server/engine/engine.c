@@ -356,7 +356,8 @@ static enum err admission(const struct engine *engine, enum claim_verb verb) {
     bool begins = begins_something(verb);
     if (begins && engine->draining) return ERR_DRAINING;
     uint32_t limit = begins ? LIMIT_OPS_BEGIN_MAX : LIMIT_OPS_MAX;
-    return engine->op_count >= limit ? ERR_QUEUE_FULL : ERR_OK;
+    // What is parked takes no place from the others; it has a limit of its own.
+    return engine->op_count - engine->waiters.count >= limit ? ERR_QUEUE_FULL : ERR_OK;
 }
 
 enum err engine_submit(struct engine *engine, struct engine_op *op) {

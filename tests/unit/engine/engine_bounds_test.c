@@ -64,6 +64,31 @@ START_TEST(beginnings_are_refused_before_ends) {
 }
 END_TEST
 
+START_TEST(parked_calls_take_no_place) {
+    enum { KEYS = LIMIT_WAITERS_MAX / LIMIT_WAITERS_PER_KEY_MAX };
+    static char ids[KEYS][16];
+    _Static_assert(LIMIT_WAITERS_MAX >= LIMIT_OPS_BEGIN_MAX, "as many as there are places");
+    struct fixture_call *calls = calls_of(LIMIT_WAITERS_MAX);
+    for (unsigned key = 0; key < KEYS; key++) {
+        (void)snprintf(ids[key], sizeof ids[key], "k%u", key);
+        struct fixture_request request = {
+            .id = ids[key], .command = {.verb = CLAIM_BEGIN}, .wait_ms = LIMIT_WAIT_MS_MAX};
+        struct fixture_call *of_key = &calls[key * LIMIT_WAITERS_PER_KEY_MAX];
+        fixture_claim(&fixture, ids[key], LIMIT_LEASE_MS_MAX);
+        for (size_t i = 0; i < LIMIT_WAITERS_PER_KEY_MAX; i++) {
+            fixture_start(&fixture, &of_key[i], &request);
+        }
+        fixture_settle(&fixture);
+        ck_assert(fixture_is_parked(&of_key[LIMIT_WAITERS_PER_KEY_MAX - 1]));
+    }
+    fixture_claim(&fixture, "another", 1000);
+    engine_drain(fixture.engine);
+    fixture_settle(&fixture);
+    ck_assert_uint_eq(count_err(calls, LIMIT_WAITERS_MAX, ERR_OK), LIMIT_WAITERS_MAX);
+    free(calls);
+}
+END_TEST
+
 START_TEST(one_key_has_a_bounded_queue) {
     enum { CALLS = LIMIT_LATCH_QUEUE_MAX + 1 };
     struct fixture_call *calls = calls_of(CALLS);
@@ -348,6 +373,7 @@ int main(void) {
     TCase *cases = tcase_create("bounds");
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, beginnings_are_refused_before_ends);
+    tcase_add_test(cases, parked_calls_take_no_place);
     tcase_add_test(cases, one_key_has_a_bounded_queue);
     tcase_add_test(cases, more_than_a_group_holds_goes_into_several);
     tcase_add_test(cases, commands_on_one_key_are_answered_in_order);
