@@ -4,7 +4,11 @@
 
 // The prune is over and nothing is being sent: the status ends the call, if anybody is there.
 static void end(struct rpc_call *call) {
-    struct rpc_status_cause cause = {.err = call->prune_end, .policy = call->server->info.policy};
+    // The client is there to be told, so that it was the server which stopped it.
+    bool stopped = call->prune_end == ERR_CANCELLED && call->server->phase != RPC_SERVING;
+    struct rpc_status_cause cause = {.err = stopped ? ERR_DRAINING : call->prune_end,
+                                     .begun = true,
+                                     .policy = call->server->info.policy};
     if (call->closed) {
         call->ended = true;
     } else {

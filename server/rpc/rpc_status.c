@@ -169,6 +169,11 @@ static void message_of(const struct rpc_status_cause *cause, const struct rpc_fa
                        const char *state, char *out, size_t size) {
     if (fault != NULL) {
         (void)snprintf(out, size, "%s", fault->text);
+    } else if (cause->begun) {
+        (void)snprintf(out, size,
+                       "the prune ended before it was through (%s): what it has removed stays "
+                       "removed; repeat it for the rest",
+                       error_reason(cause->err));
     } else if (cause->err == ERR_STALE_TOKEN && state != NULL) {
         (void)snprintf(out, size,
                        "token %" PRIu64 " is not the current one: another attempt took over or an "

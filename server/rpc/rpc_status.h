@@ -6,6 +6,7 @@
 // the caller's. Thread-safe, having no state.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ struct rpc_status_cause {
     enum err err;                   // not ERR_OK
     const struct rpc_fault *fault;  // ERR_INVALID_ARGUMENT from decoding
     const struct engine_op *op;     // a finished operation: tells the verb, its token, the state
+    bool begun;                     // a prune that ended early: part of it may be done
     const struct policy *policy;    // the one the operation was decided by
     struct optional_ms retry_delay; // instead of the error's own; only where a retry helps
 };
