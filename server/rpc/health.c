@@ -38,6 +38,10 @@ static const char *service_of(struct rpc_call *call) {
     ProtobufCMessage *message = NULL;
     enum err err = rpc_call_request(call, &wire);
     if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
+    if (err == ERR_OK && wire.len > LIMIT_LASTING_REQUEST_BYTES_MAX) {
+        err = ERR_INVALID_ARGUMENT;
+        rpc_fault_set(&fault, "request", "16 KiB", "the request is longer than 16 KiB");
+    }
     if (err == ERR_OK) {
         err = rpc_wire_unpack(&grpc__health__v1__health_check_request__descriptor, wire,
                               &call->arena, &message, &fault);

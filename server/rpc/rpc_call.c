@@ -39,6 +39,7 @@ static void call_recycle(struct rpc_call *call) {
     struct rpc_server *server = call->server;
     CHECK(server->calls_live > 0);
     server->calls_live--;
+    server->held_bytes -= call->held_bytes;
     if (call->call != NULL) grpc_call_unref(call->call);
     if (call->request != NULL) grpc_byte_buffer_destroy(call->request);
     if (call->method->path == NULL) grpc_call_details_destroy(&call->details);
@@ -99,18 +100,29 @@ bool rpc_call_post(struct rpc_server *server, const struct rpc_method *method, v
     return true;
 }
 
+// A client that sends faster than the disk writes, or that never reads its answers, would else have
+// as much memory as it likes: the library's quota knows nothing of what calls keep.
+bool rpc_call_hold_bytes(struct rpc_call *call, size_t len) {
+    struct rpc_server *server = call->server;
+    bool is_small = len <= LIMIT_HELD_SMALL_BYTES;
+    if (!is_small && len + server->held_bytes > LIMIT_HELD_BYTES_MAX) return false;
+    call->held_bytes += len;
+    server->held_bytes += len;
+    return true;
+}
+
 enum err rpc_call_request(struct rpc_call *call, struct bytes *out) {
     *out = (struct bytes){0};
     if (call->request == NULL) return ERR_OK;
+    size_t len = grpc_byte_buffer_length(call->request);
+    if (!rpc_call_hold_bytes(call, 2 * len)) return ERR_QUEUE_FULL; // here, and as unpacked
     grpc_byte_buffer_reader reader;
     if (!grpc_byte_buffer_reader_init(&reader, call->request)) return ERR_INVALID_ARGUMENT;
-    size_t len = grpc_byte_buffer_length(call->request);
     uint8_t *flat = arena_alloc(&call->arena, len);
     size_t pos = 0;
     grpc_slice slice;
     while (flat != NULL && grpc_byte_buffer_reader_next(&reader, &slice)) {
         size_t part = GRPC_SLICE_LENGTH(slice);
-        // A compressed message is longer than its buffer says.
         if (part <= len - pos) memcpy(flat + pos, GRPC_SLICE_START_PTR(slice), part);
         pos += part;
         grpc_slice_unref(slice);

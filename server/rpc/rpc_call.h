@@ -39,6 +39,7 @@ struct rpc_call {
     void *registered; // the method's handle in the library
     grpc_call *call;
     grpc_call_details details; // of calls to unknown methods
+    size_t held_bytes;         // of the server's
     gpr_timespec deadline;
     grpc_metadata_array metadata;
     grpc_byte_buffer *request;
@@ -74,7 +75,10 @@ struct rpc_call {
 // Posts one more call for a method. False without memory (fewer wait; not fatal).
 bool rpc_call_post(struct rpc_server *server, const struct rpc_method *method, void *registered);
 
-// The request's bytes, in one piece, in the arena or the slice itself; valid until rpc_call_request_free.
+// Counts bytes that the call keeps until its end. False if all calls together keep too many.
+MUST_CHECK bool rpc_call_hold_bytes(struct rpc_call *call, size_t len);
+
+// The request's bytes, in one piece, in the arena. ERR_QUEUE_FULL if calls keep too many already.
 MUST_CHECK enum err rpc_call_request(struct rpc_call *call, struct bytes *out);
 void rpc_call_request_free(struct rpc_call *call);
 

@@ -39,6 +39,7 @@ struct rpc_server {
     uint32_t calls_live; // handed to the library or running; not on the free list
     struct rpc_call *free_calls;
     uint32_t free_count;
+    size_t held_bytes;         // see LIMIT_HELD_BYTES_MAX
     struct rpc_call *watchers; // open Health.Watch streams
     uint32_t watcher_count;
 };

@@ -34,7 +34,13 @@ static void op_done(struct engine_op *op) {
     } else if (op->err == ERR_OK) {
         struct rpc_reply reply;
         call->method->encode(op, &reply);
-        rpc_call_reply(call, &reply);
+        // What has changed something is always told; a large answer that only reads can wait.
+        bool fits = rpc_call_hold_bytes(call, reply.len);
+        if (fits || op->decision.change != CLAIM_UNCHANGED) {
+            rpc_call_reply(call, &reply);
+        } else {
+            rpc_call_end(call, &(struct rpc_status_cause){.err = ERR_QUEUE_FULL});
+        }
     } else {
         rpc_call_end(call, &(struct rpc_status_cause){
                                .err = op->err, .op = op, .policy = call->server->info.policy});
@@ -50,6 +56,10 @@ void rpc_unary_handle(struct rpc_call *call) {
     if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
     if (err == ERR_OK) err = call->method->decode(wire, &call->arena, &call->op, &fault);
     rpc_call_request_free(call);
+    if (err == ERR_OK && call->op.wait.present && wire.len > LIMIT_LASTING_REQUEST_BYTES_MAX) {
+        err = ERR_INVALID_ARGUMENT; // a field given again and again: nothing else makes it so long
+        rpc_fault_set(&fault, "request", "16 KiB", "the request is too long to wait with");
+    }
     if (err != ERR_OK) {
         refuse(call, err, err == ERR_INVALID_ARGUMENT ? &fault : NULL);
         return;
