@@ -105,6 +105,21 @@ static void open_options(struct store *store) {
     rocksdb_writeoptions_set_sync(store->write_options, !store->relaxed);
 }
 
+// Writes a row that means nothing into RocksDB's own family, so that this run's log is not empty:
+// RocksDB lets earlier logs go when it recovers something from the last one, and a crash loop
+// without a write would leave one for each run, for ever. Not one of our rows: the position must
+// stay beside the data that it vouches for.
+static enum err open_write(struct store *store, struct error_detail *detail) {
+    static const char key[] = "opened";
+    char *text = NULL;
+    rocksdb_put_cf(store->rocks.database, store->write_options, store->rocks.family[0], key,
+                   sizeof key - 1, "", 0, &text);
+    if (text == NULL) return ERR_OK;
+    error_detail_set(detail, "cannot write into %s/db: %.350s", store->dir, text);
+    rocksdb_free(text);
+    return ERR_IO;
+}
+
 // The store must reach at least what was acknowledged; RocksDB itself opens a shortened log.
 static enum err open_position(struct store *store, uint64_t acknowledged,
                               struct error_detail *detail) {
@@ -135,8 +150,11 @@ static enum err open_position(struct store *store, uint64_t acknowledged,
     // What was recovered beyond the mark is on disk now and will be told to clients.
     err = high_water_write(&store->mark, head.position);
     if (err == ERR_OK) err = high_water_sync(&store->mark);
-    if (err != ERR_OK) error_detail_set(detail, "cannot write %s/position", store->dir);
-    return err;
+    if (err != ERR_OK) {
+        error_detail_set(detail, "cannot write %s/position", store->dir);
+        return err;
+    }
+    return open_write(store, detail);
 }
 
 enum err store_open(const char *dir, const struct store_options *options, struct store **out_store,

@@ -1,4 +1,6 @@
+#include <dirent.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/rocks_error.h"
 #include "store/store_private.h"
@@ -10,9 +12,28 @@ static void rocks_name_tables(char *text) {
         memcpy(at, ".sst", 4);
 }
 
+// RocksDB writes its options to a file of another name first, and never removes one that a kill has
+// left half-way: each would stay for ever. Not finding or removing them harms nothing, so that
+// errors are left for the next open.
+static void rocks_remove_left_over(const char *path) {
+    static const char begin[] = "OPTIONS-";
+    static const char end[] = ".dbtmp";
+    DIR *dir = opendir(path);
+    if (dir == NULL) return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        size_t len = strlen(entry->d_name);
+        if (len < sizeof begin + sizeof end) continue;
+        if (strncmp(entry->d_name, begin, sizeof begin - 1) != 0) continue;
+        if (strcmp(entry->d_name + len - (sizeof end - 1), end) != 0) continue;
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    (void)closedir(dir);
+}
+
 enum err store_rocks_open(const char *path, const struct store_options *options, bool create,
                           struct store_rocks *out, struct error_detail *detail) {
     struct rocks_options rocks_options;
+    if (!create) rocks_remove_left_over(path);
     rocks_options_init(options, create, &rocks_options);
     const rocksdb_options_t *family_options[ROCKS_FAMILIES];
     for (size_t i = 0; i < ROCKS_FAMILIES; i++) family_options[i] = rocks_options.family[i];
