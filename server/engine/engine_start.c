@@ -1,4 +1,6 @@
 // Start-up: what the engine keeps in memory is read from the store, once.
+#include <string.h>
+
 #include "base/log.h"
 #include "base/scope.h"
 #include "codec/record_codec.h"
@@ -80,7 +82,27 @@ static enum err load_open(struct engine *engine, struct bytes key, struct bytes 
                                 .consumer = consumer_name(consumer),
                                 .message_id = buf_bytes(&message_id)};
     engine_note_deadlines(engine, &record, &identity, false);
+    engine->stats.records_by_state[record.state - 1]++; // for check_counts
     return ERR_OK;
+}
+
+// Counts that are not those of the open records would end the process at some later command.
+static enum err check_counts(struct engine *engine, struct error_detail *detail) {
+    uint64_t counted[CLAIM_STATES];
+    uint64_t *there = engine->stats.records_by_state;
+    enum err err = ERR_OK;
+    consumers_total(&engine->consumers, counted);
+    for (int i = 0; i < CLAIM_STATES; i++) {
+        if (claim_state_is_final((enum claim_state)(i + 1)) || counted[i] == there[i]) continue;
+        error_detail_set(detail,
+                         "the store's counts of records are wrong (%s: %llu counted, %llu there "
+                         "are): the store is damaged; restore a backup",
+                         claim_state_name((enum claim_state)(i + 1)),
+                         (unsigned long long)counted[i], (unsigned long long)there[i]);
+        err = ERR_CORRUPT;
+    }
+    memset(there, 0, sizeof engine->stats.records_by_state);
+    return err;
 }
 
 enum err engine_load(struct engine *engine, struct error_detail *detail) {
@@ -107,5 +129,5 @@ enum err engine_load(struct engine *engine, struct error_detail *detail) {
             return err;
         }
     }
-    return ERR_OK;
+    return check_counts(engine, detail);
 }

@@ -43,11 +43,6 @@ void fixture_wait_for_wake(struct engine_fixture *fixture) {
 
 // --- opening and closing ------------------------------------------------------------------------
 
-static void dir_next(struct engine_fixture *fixture) {
-    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s/data%u", fixture->temp.path,
-                   ++fixture->dir_number);
-}
-
 void fixture_init_closed(struct engine_fixture *fixture) {
     *fixture =
         (struct engine_fixture){.policy = policy_default, .store_options = store_options_default()};
@@ -69,7 +64,7 @@ void fixture_init_closed(struct engine_fixture *fixture) {
         .random_seed = 1,
     };
     temp_dir_create(TEMP_DIR_ON_DISK, &fixture->temp);
-    dir_next(fixture);
+    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s/data", fixture->temp.path);
     struct error_detail detail = {0};
     enum err err = store_create(fixture->dir, FIXTURE_FIRST_TOKEN, &detail);
     ck_assert_msg(err == ERR_OK, "create: %s: %s", error_reason(err), detail.text);
@@ -168,12 +163,18 @@ static void copy_moment(const char *from, const char *to) {
     ck_abort_msg("no moment without change in %s", from);
 }
 
+void fixture_copy_files(struct engine_fixture *fixture, const char *to) {
+    fixture_settle(fixture);
+    copy_moment(fixture->dir, to);
+}
+
 void fixture_crash_closed(struct engine_fixture *fixture) {
     char from[sizeof fixture->dir];
-    fixture_settle(fixture);
+    char to[sizeof fixture->dir];
     (void)snprintf(from, sizeof from, "%s", fixture->dir);
-    dir_next(fixture);
-    copy_moment(from, fixture->dir);
+    (void)snprintf(to, sizeof to, "%s/data%u", fixture->temp.path, ++fixture->dir_number);
+    fixture_copy_files(fixture, to);
+    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s", to);
     fixture_close(fixture);
     temp_dir_remove_path(from);
 }

@@ -54,6 +54,9 @@ void fixture_crash(struct engine_fixture *fixture);
 // The first half of it: the files as they are at this moment, and nothing opened.
 void fixture_crash_closed(struct engine_fixture *fixture);
 
+// Copies the files as they are at this moment to a directory that is not there yet.
+void fixture_copy_files(struct engine_fixture *fixture, const char *to);
+
 // One turn of the engine.
 void fixture_turn(struct engine_fixture *fixture);
 // Turns until `is_so(arg)`, waiting for the engine's threads between.
