@@ -399,4 +399,6 @@ void prune_stop_all(struct engine *engine) {
         stop(prune);
         if (prune->request != NULL) prune_continue(prune->request);
     }
+    // Giving space back may take minutes; the next prune does it.
+    if (engine->prune_count > 0) store_compact_stop(engine->options.store);
 }

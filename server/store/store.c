@@ -140,3 +140,7 @@ void store_compact(struct store *store, enum keyspace_family family) {
                                  0, NULL, 0);
     rocksdb_compactoptions_destroy(options);
 }
+
+void store_compact_stop(struct store *store) {
+    rocksdb_disable_manual_compaction(store->rocks.database);
+}

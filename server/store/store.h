@@ -75,3 +75,6 @@ MUST_CHECK enum err store_disk_free(const struct store *store, uint64_t *out_byt
 
 // Rewrites a family so that space of deleted records comes back. Slow; any background thread.
 void store_compact(struct store *store, enum keyspace_family family);
+// At a stop: compactions that run end soon, with what they have not come to left as it is, and new
+// ones do nothing.
+void store_compact_stop(struct store *store);

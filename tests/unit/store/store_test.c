@@ -1,8 +1,10 @@
 // What reads and writes answer, and the position that goes with them.
 #include "store/store.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
 
 #include <check.h>
@@ -157,6 +159,36 @@ START_TEST(compaction_keeps_what_lives) {
 }
 END_TEST
 
+static int count_tables(void) {
+    int count = 0;
+    DIR *dir = opendir(store_fixture_path(&fixture, "db"));
+    ck_assert_ptr_nonnull(dir);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot != NULL && strcmp(dot, ".sst") == 0) count++;
+    }
+    closedir(dir);
+    return count;
+}
+
+START_TEST(compaction_does_nothing_after_a_stop) {
+    store_fixture_create(&fixture);
+    store_fixture_open(&fixture);
+    store_fixture_put(&fixture, KEYSPACE_DONE, "a", "value");
+    (void)store_fixture_commit(&fixture);
+    store_compact(fixture.store, KEYSPACE_DONE);
+    int tables = count_tables();
+    ck_assert_int_gt(tables, 0);
+    store_fixture_put(&fixture, KEYSPACE_DONE, "b", "value");
+    (void)store_fixture_commit(&fixture);
+    store_compact_stop(fixture.store);
+    store_compact_stop(fixture.store);
+    store_compact(fixture.store, KEYSPACE_DONE);
+    ck_assert_int_eq(count_tables(), tables);
+    store_fixture_expect(&fixture, KEYSPACE_DONE, "b", "value");
+}
+END_TEST
+
 START_TEST(free_space_is_the_file_systems) {
     store_fixture_create(&fixture);
     store_fixture_open(&fixture);
@@ -231,6 +263,7 @@ static void add_tests(TCase *cases) {
     tcase_add_test(cases, cleared_batch_writes_nothing);
     tcase_add_test(cases, cold_block_would_block_and_is_then_cached);
     tcase_add_test(cases, compaction_keeps_what_lives);
+    tcase_add_test(cases, compaction_does_nothing_after_a_stop);
     tcase_add_test(cases, free_space_is_the_file_systems);
     tcase_add_test(cases, mark_follows_each_write);
     tcase_add_test(cases, relaxed_mark_follows_the_sync);
