@@ -48,7 +48,7 @@ struct fixture_answer fixture_do(struct engine_fixture *fixture,
 // Frees what the answers so far borrow from.
 void fixture_forget(struct engine_fixture *fixture);
 
-// --- the verbs, for id of FIXTURE_CONSUMER --------------------------------------------------------
+// --- the verbs, for id of FIXTURE_CONSUMER -------------------------------------------------------
 
 // `arguments` without the verb.
 struct fixture_answer fixture_begin(struct engine_fixture *fixture, const char *id,
@@ -82,7 +82,7 @@ void fixture_succeed(struct engine_fixture *fixture, const char *id, const char 
 void fixture_succeed_many(struct engine_fixture *fixture, const char *prefix, unsigned count,
                           const char *result);
 
-// --- what tests ask of an answer ------------------------------------------------------------------
+// --- what tests ask of an answer -----------------------------------------------------------------
 
 // The state that the answer shows; 0 if it shows no record.
 enum claim_state fixture_state(const struct fixture_answer *answer);
@@ -97,7 +97,7 @@ void fixture_expect_result(const struct fixture_answer *answer, struct bytes res
 #define FIXTURE_EXPECT_ERR(answer, expected)                                                       \
     ck_assert_str_eq(error_reason((answer).err), error_reason(expected))
 
-// --- what is in the store -------------------------------------------------------------------------
+// --- what is in the store ------------------------------------------------------------------------
 
 // Records by state (index state - 1) as a scan finds them, what time has done applied.
 void fixture_scan_counts(struct engine_fixture *fixture, uint64_t out_by_state[CLAIM_STATES]);

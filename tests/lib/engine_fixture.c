@@ -1,6 +1,7 @@
 #define _GNU_SOURCE // nftw
 #include "engine_fixture.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ void fixture_wait_for_wake(struct engine_fixture *fixture) {
 
 // --- opening and closing ------------------------------------------------------------------------
 
-void fixture_init_closed(struct engine_fixture *fixture) {
+void fixture_init_on(struct engine_fixture *fixture, const char *dir) {
     *fixture =
         (struct engine_fixture){.policy = policy_default, .store_options = store_options_default()};
     fake_clock_init(&fixture->clock);
@@ -63,8 +64,14 @@ void fixture_init_closed(struct engine_fixture *fixture) {
         .disk_hard_reserve_bytes = 0,
         .random_seed = 1,
     };
-    temp_dir_create(TEMP_DIR_ON_DISK, &fixture->temp);
-    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s/data", fixture->temp.path);
+    (void)snprintf(fixture->dir, sizeof fixture->dir, "%s", dir);
+}
+
+void fixture_init_closed(struct engine_fixture *fixture) {
+    struct temp_dir temp;
+    temp_dir_create(TEMP_DIR_ON_DISK, &temp);
+    fixture_init_on(fixture, temp_dir_join(temp.path, "data"));
+    fixture->temp = temp;
     struct error_detail detail = {0};
     enum err err = store_create(fixture->dir, FIXTURE_FIRST_TOKEN, &detail);
     ck_assert_msg(err == ERR_OK, "create: %s: %s", error_reason(err), detail.text);
@@ -141,15 +148,19 @@ static bool copy_files(const char *from, const char *to) {
     (void)snprintf(words[2], sizeof words[2], "%s", from);
     (void)snprintf(words[3], sizeof words[3], "%s", to);
     char *const arguments[] = {words[0], words[1], words[2], words[3], NULL};
+    posix_spawn_file_actions_t actions;
     pid_t pid;
     int status;
-    CHECK(posix_spawnp(&pid, "cp", NULL, NULL, arguments, environ) == 0);
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0);
+    CHECK(posix_spawnp(&pid, "cp", &actions, NULL, arguments, environ) == 0);
+    CHECK(posix_spawn_file_actions_destroy(&actions) == 0);
     CHECK(waitpid(pid, &status, 0) == pid);
     return status == 0;
 }
 
-// RocksDB moves files in the background: a copy counts only if nothing moved while it was made, since
-// a process that is killed leaves one moment behind.
+// RocksDB moves files in the background: a copy counts only if nothing moved while it was made,
+// since a process that is killed leaves one moment behind.
 static void copy_moment(const char *from, const char *to) {
     for (int tries = 0; tries < 1000; tries++) {
         uint64_t before;

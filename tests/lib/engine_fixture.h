@@ -40,6 +40,8 @@ struct engine_fixture {
 void fixture_init(struct engine_fixture *fixture);
 // The same, but nothing is opened yet: for tests that change options or the store first.
 void fixture_init_closed(struct engine_fixture *fixture);
+// The same on a store that is there already, and stays.
+void fixture_init_on(struct engine_fixture *fixture, const char *dir);
 void fixture_deinit(struct engine_fixture *fixture);
 
 void fixture_open(struct engine_fixture *fixture);

@@ -1,6 +1,7 @@
 // A clock that moves only when a test moves it: wall time and boot time, apart from each other.
 //
-// Thread-safe: the engine's own threads read it while a test moves it. It must outlive what reads it.
+// Thread-safe: the engine's own threads read it while a test moves it. It must outlive what reads
+// it.
 #pragma once
 
 #include <stdatomic.h>
@@ -8,7 +9,8 @@
 
 #include "base/time.h"
 
-// Where a clock starts: some evening of 2023, and a machine that has been up for an hour and a half.
+// Where a clock starts: some evening of 2023, and a machine that has been up for an hour and a
+// half.
 #define FAKE_CLOCK_WALL_MS INT64_C(1700000000000)
 #define FAKE_CLOCK_BOOT_MS INT64_C(5400000)
 

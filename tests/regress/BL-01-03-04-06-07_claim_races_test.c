@@ -15,7 +15,7 @@ static void start(struct fixture_call *call, const char *id, struct claim_comman
     fixture_start(&fixture, call, &(struct fixture_request){.id = id, .command = command});
 }
 
-// --- BL-01: the rescuer acts on a stale snapshot and undoes a completion --------------------------
+// --- BL-01: the rescuer acts on a stale snapshot and undoes a completion -------------------------
 
 // K is done with "r" by its first attempt, and no lapse was counted.
 static void expect_done_unharmed(void) {
@@ -99,7 +99,7 @@ START_TEST(BL_01_begin_comes_between_the_retention_scan_and_its_write) {
 }
 END_TEST
 
-// --- BL-03: a live claim with no deadline field is treated as abandoned ---------------------------
+// --- BL-03: a live claim with no deadline field is treated as abandoned --------------------------
 
 START_TEST(BL_03_a_claim_without_a_lease_has_the_default_one) {
     struct fixture_answer first = fixture_begin(&fixture, "K", (struct claim_command){0});
@@ -117,7 +117,7 @@ START_TEST(BL_03_a_claim_without_a_lease_has_the_default_one) {
 }
 END_TEST
 
-// --- BL-04: the second start silently overwrites the in-flight record -----------------------------
+// --- BL-04: the second start silently overwrites the in-flight record ----------------------------
 
 START_TEST(BL_04_the_second_begin_changes_nothing) {
     struct claim_command command = {.owner = bytes_of("A"), .fingerprint = bytes_of("F1")};
@@ -152,10 +152,10 @@ START_TEST(BL_04_two_at_once) {
 }
 END_TEST
 
-// --- BL-06: a waiter runs the work again because it does not look again ---------------------------
+// --- BL-06: a waiter runs the work again because it does not look again --------------------------
 
-// Complete is in a group that the writer has not finished: nobody may act on it, and nobody is woken
-// before it is on disk.
+// Complete is in a group that the writer has not finished: nobody may act on it, and nobody is
+// woken before it is on disk.
 START_TEST(BL_06_a_waiter_reads_what_was_committed) {
     static struct fixture_call waiter;
     static struct fixture_call complete;
@@ -181,7 +181,7 @@ START_TEST(BL_06_a_waiter_reads_what_was_committed) {
 }
 END_TEST
 
-// --- BL-07: two recoverers list the same expired lease --------------------------------------------
+// --- BL-07: two recoverers list the same expired lease -------------------------------------------
 
 // Three look at the lapse at once: one of them writes it, and it is counted once.
 START_TEST(BL_07_one_lapse_is_one_transition) {

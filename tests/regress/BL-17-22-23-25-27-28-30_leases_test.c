@@ -10,7 +10,7 @@ static void setup(void) { fixture_init(&fixture); }
 
 static void teardown(void) { fixture_deinit(&fixture); }
 
-// --- BL-17: seconds compared with milliseconds ----------------------------------------------------
+// --- BL-17: seconds compared with milliseconds ---------------------------------------------------
 
 START_TEST(BL_17_leases_and_retentions_are_exact_to_the_millisecond) {
     static const int64_t leases[] = {100, 999, 1000, 1001, 1500, 2000, 59999, 60000, 86400000};
@@ -39,7 +39,7 @@ START_TEST(BL_17_leases_and_retentions_are_exact_to_the_millisecond) {
 }
 END_TEST
 
-// --- BL-22: retry-after larger than the lease because elapsed went negative ------------------------
+// --- BL-22: retry-after larger than the lease because elapsed went negative ----------------------
 
 START_TEST(BL_22_the_wait_is_within_the_lease_whatever_the_wall_clock_does) {
     static const int64_t shifts[] = {-30000, 30000, -86400000, INT64_C(-1600000000000),
@@ -61,7 +61,7 @@ START_TEST(BL_22_the_wait_is_within_the_lease_whatever_the_wall_clock_does) {
 }
 END_TEST
 
-// --- BL-23: a heartbeat in flight revives after release -------------------------------------------
+// --- BL-23: a heartbeat in flight revives after release ------------------------------------------
 
 START_TEST(BL_23_a_heartbeat_after_the_end_changes_nothing) {
     uint64_t token = fixture_claim(&fixture, "done", 5000);
@@ -83,7 +83,7 @@ START_TEST(BL_23_a_heartbeat_after_the_end_changes_nothing) {
 }
 END_TEST
 
-// --- BL-25: extending succeeds after the lock was lost --------------------------------------------
+// --- BL-25: extending succeeds after the lock was lost -------------------------------------------
 
 START_TEST(BL_25_a_lapsed_lease_is_renewed_only_while_nobody_came) {
     uint64_t t1 = fixture_claim(&fixture, "K", 1000);
@@ -109,7 +109,7 @@ START_TEST(BL_25_never_after_somebody_came_and_went) {
 }
 END_TEST
 
-// --- BL-27: endless renewal keeps dead work alive -------------------------------------------------
+// --- BL-27: endless renewal keeps dead work alive ------------------------------------------------
 
 START_TEST(BL_27_renewal_ends_at_max_hold) {
     fixture.policy.max_hold = (struct optional_ms){true, 10000};
@@ -141,7 +141,7 @@ START_TEST(BL_27_the_first_lease_is_cut_as_well) {
 }
 END_TEST
 
-// --- BL-28: a waiter does not notice that the holder is alive -------------------------------------
+// --- BL-28: a waiter does not notice that the holder is alive ------------------------------------
 
 START_TEST(BL_28_a_waiter_sees_the_holder_renewing) {
     static struct fixture_call waiter;
@@ -165,7 +165,7 @@ START_TEST(BL_28_a_waiter_sees_the_holder_renewing) {
 }
 END_TEST
 
-// --- BL-30: rescue by time alone ran a nightly job twice ------------------------------------------
+// --- BL-30: rescue by time alone ran a nightly job twice -----------------------------------------
 
 START_TEST(BL_30_a_long_job_that_renews_is_left_alone) {
     uint64_t token = fixture_claim(&fixture, "K", 360000);

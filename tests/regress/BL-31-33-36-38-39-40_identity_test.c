@@ -32,7 +32,7 @@ static void expect_claimed(const char *tenant, const char *consumer, const char 
     fixture_expect_outcome(&answer, CLAIM_CLAIMED);
 }
 
-// --- BL-31: a separator between scope and key does not separate -----------------------------------
+// --- BL-31: a separator between scope and key does not separate ----------------------------------
 
 START_TEST(BL_31_parts_do_not_run_into_each_other) {
     static const char *const separators[] = {
@@ -110,7 +110,7 @@ START_TEST(BL_31_what_cannot_be_an_identity_is_refused) {
 }
 END_TEST
 
-// --- BL-33: case-insensitive ids -------------------------------------------------------------------
+// --- BL-33: case-insensitive ids -----------------------------------------------------------------
 
 START_TEST(BL_33_bytes_are_compared_and_nothing_else) {
     static const char *const ids[] = {
@@ -135,7 +135,7 @@ START_TEST(BL_33_bytes_are_compared_and_nothing_else) {
 }
 END_TEST
 
-// --- BL-36: a very long key fails deep in the store -----------------------------------------------
+// --- BL-36: a very long key fails deep in the store ----------------------------------------------
 
 // What a client sends, as far as it gets.
 static enum err begin_of_len(const uint8_t *id, size_t len, struct fixture_answer *out_answer) {
@@ -183,7 +183,7 @@ START_TEST(BL_36_the_limit_is_named_whatever_the_content) {
 }
 END_TEST
 
-// --- BL-38, 40: tenants ----------------------------------------------------------------------------
+// --- BL-38, 40: tenants --------------------------------------------------------------------------
 
 static struct fixture_answer as_tenant(const char *tenant, struct claim_command command) {
     return fixture_do(&fixture, &(struct fixture_request){.tenant = tenant,
@@ -225,7 +225,7 @@ START_TEST(BL_40_the_scope_is_the_tenant) {
 }
 END_TEST
 
-// --- BL-39: two consumers of one event share one dedup record -------------------------------------
+// --- BL-39: two consumers of one event share one dedup record ------------------------------------
 
 START_TEST(BL_39_two_consumers_of_one_event_are_independent) {
     struct fixture_answer billing = verb_do("", "billing", "M", CLAIM_BEGIN);

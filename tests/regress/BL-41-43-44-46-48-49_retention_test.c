@@ -42,7 +42,7 @@ static uint64_t prune_before(int64_t before_ms) {
 
 static int64_t wall_now_ms(void) { return fake_clock_wall_ms(&fixture.clock); }
 
-// --- BL-41: prune and read disagree at the exact deadline -----------------------------------------
+// --- BL-41: prune and read disagree at the exact deadline ----------------------------------------
 
 // What each asks at one instant, in each of the six orders.
 enum question { ASK_GET, ASK_BEGIN, ASK_SWEEP };
@@ -87,7 +87,8 @@ START_TEST(BL_41_all_agree_at_the_instant) {
             bool claimed = false;
             (void)snprintf(id, sizeof id, "K%lld-%zu", (long long)age_ms, order);
             fixture_succeed(&fixture, id, "r");
-            // Within the pause of the background pass: nobody has removed it before it is asked for.
+            // Within the pause of the background pass: nobody has removed it before it is asked
+            // for.
             fixture_advance(&fixture, age_ms);
             for (int i = 0; i < 3; i++) ask(orders[order][i], id, age_ms < 1000, &claimed);
         }
@@ -106,7 +107,7 @@ START_TEST(BL_41_prune_keeps_what_is_at_its_edge) {
 }
 END_TEST
 
-// --- BL-43: expired entries stay in the index -----------------------------------------------------
+// --- BL-43: expired entries stay in the index ----------------------------------------------------
 
 START_TEST(BL_43_nothing_is_left_behind) {
     enum { RECORDS = 100000 };
@@ -131,7 +132,7 @@ START_TEST(BL_43_nothing_is_left_behind) {
 }
 END_TEST
 
-// --- BL-44: a store that drops by time still answers until compaction -----------------------------
+// --- BL-44: a store that drops by time still answers until compaction ----------------------------
 
 START_TEST(BL_44_expiry_needs_no_compaction_and_compaction_changes_nothing) {
     fixture.policy.retention_ms = 1000;
@@ -155,7 +156,7 @@ START_TEST(BL_44_expiry_needs_no_compaction_and_compaction_changes_nothing) {
 }
 END_TEST
 
-// --- BL-46: does a blocked duplicate extend the window? --------------------------------------------
+// --- BL-46: does a blocked duplicate extend the window? ------------------------------------------
 
 START_TEST(BL_46_the_window_is_fixed) {
     fixture.policy.retention_ms = 120000;
@@ -174,7 +175,7 @@ START_TEST(BL_46_the_window_is_fixed) {
 }
 END_TEST
 
-// --- BL-48: dedup forgets once the message is gone ------------------------------------------------
+// --- BL-48: dedup forgets once the message is gone -----------------------------------------------
 
 START_TEST(BL_48_remembered_for_the_whole_window) {
     fixture_succeed(&fixture, "with", "r");
@@ -193,7 +194,7 @@ START_TEST(BL_48_remembered_for_the_whole_window) {
 }
 END_TEST
 
-// --- BL-49: a huge duration overflows to never or to the past -------------------------------------
+// --- BL-49: a huge duration overflows to never or to the past ------------------------------------
 
 START_TEST(BL_49_leases_out_of_bounds_are_refused) {
     static const int64_t seconds[] = {
@@ -215,7 +216,8 @@ START_TEST(BL_49_leases_out_of_bounds_are_refused) {
 }
 END_TEST
 
-// The policy's own durations come from an operator: they end at the end of time instead of wrapping.
+// The policy's own durations come from an operator: they end at the end of time instead of
+// wrapping.
 START_TEST(BL_49_a_policys_durations_saturate) {
     static const int64_t huge[] = {INT64_C(1) << 31, INT64_C(1) << 53, INT64_C(1) << 62, INT64_MAX};
     for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {

@@ -21,7 +21,7 @@ static struct claim_body body_of(const void *data, size_t len) {
     return (struct claim_body){.present = true, .size_bytes = (uint32_t)len, .data = {data, len}};
 }
 
-// --- BL-50: an over-size result leaks the claim ----------------------------------------------------
+// --- BL-50: an over-size result leaks the claim --------------------------------------------------
 
 START_TEST(BL_50_an_over_size_result_leaves_the_claim_held) {
     static uint8_t large[LIMIT_RESULT_BYTES_DEFAULT + 1];
@@ -53,7 +53,7 @@ START_TEST(BL_50_an_over_size_result_leaves_the_claim_held) {
 }
 END_TEST
 
-// --- BL-54: the retry of a successful finish is refused -------------------------------------------
+// --- BL-54: the retry of a successful finish is refused ------------------------------------------
 
 START_TEST(BL_54_a_repeated_finish_is_answered_the_same) {
     uint64_t token = fixture_claim(&fixture, "K", 30000);
@@ -86,7 +86,7 @@ START_TEST(BL_54_a_repeated_finish_is_answered_the_same) {
 }
 END_TEST
 
-// --- BL-55: a retry cannot recover what the first call computed -----------------------------------
+// --- BL-55: a retry cannot recover what the first call computed ----------------------------------
 
 START_TEST(BL_55_begin_again_is_the_same_attempt) {
     struct claim_command command = {
@@ -157,7 +157,7 @@ START_TEST(BL_55_release_reject_and_renew_again) {
 }
 END_TEST
 
-// --- BL-57: the stored result comes back with other bytes -----------------------------------------
+// --- BL-57: the stored result comes back with other bytes ----------------------------------------
 
 START_TEST(BL_57_bytes_come_back_as_they_were) {
     static uint8_t random[1024 * 1024];
@@ -200,7 +200,7 @@ START_TEST(BL_57_bytes_come_back_as_they_were) {
 }
 END_TEST
 
-// --- BL-59: the fast path skips the payload check --------------------------------------------------
+// --- BL-59: the fast path skips the payload check ------------------------------------------------
 
 static struct fixture_answer begin_with(const char *id, const char *fingerprint) {
     return fixture_begin(&fixture, id,
@@ -249,7 +249,8 @@ START_TEST(BL_59_a_woken_waiter_is_checked) {
                                   .wait_ms = 60000});
     fixture_settle(&fixture);
     ck_assert(fixture_is_parked(&waiter));
-    // Released, claimed by one with a fingerprint, and completed, all before the waiter looks again.
+    // Released, claimed by one with a fingerprint, and completed, all before the waiter looks
+    // again.
     static struct fixture_call release;
     static struct fixture_call begin;
     fixture_start(
@@ -265,7 +266,7 @@ START_TEST(BL_59_a_woken_waiter_is_checked) {
 }
 END_TEST
 
-// --- BL-61: a mismatching lookup poisons the cache ------------------------------------------------
+// --- BL-61: a mismatching lookup poisons the cache -----------------------------------------------
 
 START_TEST(BL_61_a_mismatch_changes_nothing) {
     struct fixture_answer first = begin_with("K", "A");
@@ -284,7 +285,7 @@ START_TEST(BL_61_a_mismatch_changes_nothing) {
 }
 END_TEST
 
-// --- BL-63: no fingerprint: the wrong result is silently replayed ----------------------------------
+// --- BL-63: no fingerprint: the wrong result is silently replayed --------------------------------
 
 START_TEST(BL_63_absent_on_either_side_is_not_checked) {
     fixture_succeed(&fixture, "K", "r");

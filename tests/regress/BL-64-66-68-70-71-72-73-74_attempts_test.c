@@ -19,7 +19,7 @@ static void begin_and_die(const char *id, uint32_t attempt) {
     fixture_advance(&fixture, 5000);
 }
 
-// --- BL-64: work that kills its worker retries for ever -------------------------------------------
+// --- BL-64: work that kills its worker retries for ever ------------------------------------------
 
 START_TEST(BL_64_a_crash_counts) {
     fixture.policy.max_retries[RETRY_LAPSED] = 2; // three attempts in all
@@ -44,7 +44,7 @@ START_TEST(BL_64_a_crash_of_the_server_between_does_not_help_it) {
 }
 END_TEST
 
-// --- BL-66: a shift overflows and gives a negative delay; BL-68: the next retry is in the past -----
+// --- BL-66: a shift overflows and gives a negative delay; BL-68: the next retry is in the past ---
 
 START_TEST(BL_66_BL_68_delays_never_shrink_and_are_the_same_everywhere) {
     static const uint32_t jitters[] = {0, 20};
@@ -81,7 +81,7 @@ START_TEST(BL_66_BL_68_delays_never_shrink_and_are_the_same_everywhere) {
 }
 END_TEST
 
-// --- BL-70: one time to live for lock and result; a failure erases the evidence --------------------
+// --- BL-70: one time to live for lock and result; a failure erases the evidence ------------------
 
 START_TEST(BL_70_a_crash_wedges_the_key_for_its_lease_only) {
     begin_and_die("K", 1);
@@ -128,7 +128,7 @@ START_TEST(BL_70_unless_the_policy_chose_to_retry) {
 }
 END_TEST
 
-// --- BL-71: stuck at attempts = max while locked --------------------------------------------------
+// --- BL-71: stuck at attempts = max while locked -------------------------------------------------
 
 START_TEST(BL_71_the_last_attempts_lapse_is_a_dead_letter_at_once) {
     fixture.policy.max_retries[RETRY_LAPSED] = 0;
@@ -157,7 +157,7 @@ START_TEST(BL_71_the_last_attempts_lapse_is_a_dead_letter_at_once) {
 }
 END_TEST
 
-// --- BL-72: delayed retries exceed the limit ------------------------------------------------------
+// --- BL-72: delayed retries exceed the limit -----------------------------------------------------
 
 START_TEST(BL_72_the_last_fail_already_says_so) {
     fixture.policy.max_retries[RETRY_TRANSIENT] = 1; // two attempts in all
@@ -174,7 +174,7 @@ START_TEST(BL_72_the_last_fail_already_says_so) {
 }
 END_TEST
 
-// --- BL-73: a claim is kept although the work was never done --------------------------------------
+// --- BL-73: a claim is kept although the work was never done -------------------------------------
 
 START_TEST(BL_73_a_claim_alone_is_no_success) {
     fixture_claim(&fixture, "K", 5000); // the work fails, and the client dies before it says so
@@ -190,7 +190,7 @@ START_TEST(BL_73_a_claim_alone_is_no_success) {
 }
 END_TEST
 
-// --- BL-74: a crash leaves a conflict for three days ----------------------------------------------
+// --- BL-74: a crash leaves a conflict for three days ---------------------------------------------
 
 START_TEST(BL_74_an_orphan_blocks_for_its_lease_and_not_its_retention) {
     fixture.policy.retention_ms = INT64_C(3) * 86400000;

@@ -18,7 +18,7 @@ static void setup(void) { fixture_init(&fixture); }
 
 static void teardown(void) { fixture_deinit(&fixture); }
 
-// --- BL-78: range deletes bring keys back or delete others ----------------------------------------
+// --- BL-78: range deletes bring keys back or delete others ---------------------------------------
 
 static struct prune_progress last;
 
@@ -76,7 +76,7 @@ START_TEST(BL_78_both_ends_of_a_prune_are_exact) {
 }
 END_TEST
 
-// --- BL-79: dedup memory differs after a restart --------------------------------------------------
+// --- BL-79: dedup memory differs after a restart -------------------------------------------------
 
 // What each of five claims answers; deadlines relative to now.
 static void expect_answers(int64_t grace_ms) {
@@ -118,7 +118,7 @@ START_TEST(BL_79_the_same_answers_after_a_restart) {
 }
 END_TEST
 
-// --- BL-81: an active item with no lease entry is never recovered ---------------------------------
+// --- BL-81: an active item with no lease entry is never recovered --------------------------------
 
 // Deadlines are nowhere but in the records: whatever is remembered of them in memory can be lost.
 START_TEST(BL_81_deadlines_are_found_again_from_the_records) {
@@ -153,7 +153,7 @@ START_TEST(BL_81_counts_that_are_not_the_records_are_damage) {
 }
 END_TEST
 
-// --- BL-83: a torn log tail refuses to open -------------------------------------------------------
+// --- BL-83: a torn log tail refuses to open ------------------------------------------------------
 
 static char before_dir[1024]; // the files before the last group...
 static char after_dir[1024];  // ...and after it

@@ -12,7 +12,7 @@ static void setup(void) { fixture_init(&fixture); }
 
 static void teardown(void) { fixture_deinit(&fixture); }
 
-// --- BL-92: fencing retries use up the epoch space ------------------------------------------------
+// --- BL-92: fencing retries use up the epoch space -----------------------------------------------
 
 START_TEST(BL_92_a_refused_grant_takes_no_token) {
     uint64_t token = fixture_claim(&fixture, "K", 1000);
@@ -64,7 +64,7 @@ START_TEST(BL_92_tokens_pass_32_bits_and_end_at_63) {
 }
 END_TEST
 
-// --- BL-93: duplicates counted in two layers ------------------------------------------------------
+// --- BL-93: duplicates counted in two layers -----------------------------------------------------
 
 START_TEST(BL_93_each_begin_is_counted_once) {
     uint64_t token = fixture_claim(&fixture, "K", 30000);
@@ -118,7 +118,7 @@ START_TEST(BL_93_replays_that_are_granted_are_counted_apart) {
 }
 END_TEST
 
-// --- BL-95: the limit that is reached is counted twice --------------------------------------------
+// --- BL-95: the limit that is reached is counted twice -------------------------------------------
 
 START_TEST(BL_95_each_dead_letter_is_counted_once) {
     static const char *const ids[] = {"K1", "K2"};

@@ -1,5 +1,5 @@
-// Commit on one node: positions in order, each group applied once and given back once, by the thread
-// that submits it or by the writer.
+// Commit on one node: positions in order, each group applied once and given back once, by the
+// thread that submits it or by the writer.
 #include "commit/commit_local.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
-// A long random walk: many commands in flight on few keys, restarts, crashes, prunes and clocks that
-// jump, and every answer compared with the model of claim_model.h.
+// A long random walk: many commands in flight on few keys, restarts, crashes, prunes and clocks
+// that jump, and every answer compared with the model of claim_model.h.
 //
 // The seed is printed; CLAIMD_TEST_SEED repeats a walk.
 #include <check.h>
@@ -221,8 +221,8 @@ static void take_done(void) {
     fixture_forget(&fixture);
 }
 
-// What the sweep has written by now. What has expired may be there for a while yet, and is alive again
-// if a crash takes store time back to before its deadline.
+// What the sweep has written by now. What has expired may be there for a while yet, and is alive
+// again if a crash takes store time back to before its deadline.
 static void settle_models(void) {
     struct claim_context context = {.now = fixture_now(&fixture),
                                     .wall_now = {fake_clock_wall_ms(&fixture.clock)},

@@ -1,4 +1,5 @@
-// Retention: what has expired goes by itself, in the background, with its bodies; nothing else does.
+// Retention: what has expired goes by itself, in the background, with its bodies; nothing else
+// does.
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
