@@ -164,6 +164,17 @@ static enum err walk_all(struct prune *prune) {
 
 static void thread_exited(struct job *job, void *context);
 
+// The disk has its space back when files are rewritten, which is worth it for many records, and where
+// room is short: claims may wait for it.
+static bool is_worth_compacting(struct prune *prune) {
+    const struct engine_options *options = &prune->engine->options;
+    uint64_t free_bytes;
+    if (prune->dry_run || prune->removed_count == 0 || is_stopping(prune)) return false;
+    if (prune->removed_count >= PRUNE_COMPACT_RECORDS) return true;
+    return store_disk_free(options->store, &free_bytes) == ERR_OK &&
+           free_bytes < options->disk_soft_reserve_bytes;
+}
+
 static void *prune_main(void *self) {
     struct prune *prune = self;
     struct engine *engine = prune->engine;
@@ -171,7 +182,8 @@ static void *prune_main(void *self) {
     if (prune->err == ERR_OK) prune->err = err; // the engine may have met one already
     prune->candidate_count = 0;                 // of a walk that failed
     hand_over(prune, true);
-    if (!prune->dry_run && prune->removed_count >= PRUNE_COMPACT_RECORDS && !is_stopping(prune)) {
+    if (is_worth_compacting(prune)) {
+        store_compact(engine->options.store, KEYSPACE_BLOB);
         store_compact(engine->options.store, KEYSPACE_DONE);
     }
     prune->job = (struct job){.finish = thread_exited};

@@ -2,9 +2,12 @@
 #include "engine/prune.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/limits.h"
 #include "engine/engine_private.h"
@@ -112,6 +115,42 @@ START_TEST(bodies_go_with_their_records) {
     ck_assert_uint_eq(progress.removed_count, 5);
     ck_assert_uint_eq(fixture_scan_keys(&fixture, KEYSPACE_BLOB), 0);
     ck_assert_uint_eq(fixture_scan_keys(&fixture, KEYSPACE_DONE), 0);
+}
+END_TEST
+
+static bool no_prune_runs(void *arg) {
+    (void)arg;
+    return fixture.engine->prune_count == 0;
+}
+
+static uint64_t table_bytes(void) {
+    uint64_t sum = 0;
+    const char *path = temp_dir_join(fixture.dir, "db");
+    DIR *dir = opendir(path);
+    ck_assert_ptr_nonnull(dir);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct stat info;
+        if (strstr(entry->d_name, ".sst") == NULL) continue;
+        if (fstatat(dirfd(dir), entry->d_name, &info, 0) == 0) sum += (uint64_t)info.st_size;
+    }
+    closedir(dir);
+    return sum;
+}
+
+START_TEST(space_comes_back_where_room_is_short) {
+    static char result[5000];
+    struct rand rand = rand_from_seed(1);
+    for (size_t i = 0; i < sizeof result - 1; i++) result[i] = (char)('!' + rand_u64(&rand) % 90);
+    succeed_many("k", 300, result);
+    fixture_flush(&fixture);
+    uint64_t before = table_bytes();
+    fixture_close(&fixture);
+    fixture.options.disk_soft_reserve_bytes = UINT64_MAX;
+    fixture_open(&fixture);
+    fixture_advance(&fixture, 1);
+    prune((struct prune_request){.before = wall_now(), .force = true});
+    fixture_turn_until(&fixture, no_prune_runs, NULL);
+    ck_assert_uint_lt(table_bytes(), before / 4);
 }
 END_TEST
 
@@ -415,6 +454,7 @@ int main(void) {
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, removes_what_is_final_and_older);
     tcase_add_test(cases, bodies_go_with_their_records);
+    tcase_add_test(cases, space_comes_back_where_room_is_short);
     tcase_add_test(cases, dry_run_counts_and_changes_nothing);
     tcase_add_test(cases, only_the_tenants_and_consumers_that_were_named);
     tcase_add_test(cases, the_redelivery_window_is_kept);
