@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,10 +23,21 @@ static bool is_loopback(const struct sockaddr *address) {
     return false;
 }
 
+// Whether text is a port, 0 to 65535; gRPC would take a larger number modulo 65536.
+static bool is_port(const char *text) {
+    uint32_t port = 0;
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        port = port * 10 + (uint32_t)(text[i] - '0');
+        if (port > UINT16_MAX) return false;
+    }
+    return text[0] != '\0';
+}
+
 // Splits HOST:PORT or [HOST]:PORT; false if it is neither.
 static bool split(const char *address, char host[ADDRESS_HOST_BYTES], const char **out_port) {
     const char *colon = strrchr(address, ':');
-    if (colon == NULL || colon == address || colon[1] == '\0') return false;
+    if (colon == NULL || colon == address) return false;
     const char *start = address;
     const char *end = colon;
     if (*start == '[') {
@@ -40,7 +52,7 @@ static bool split(const char *address, char host[ADDRESS_HOST_BYTES], const char
     memcpy(host, start, len);
     host[len] = '\0';
     *out_port = colon + 1;
-    return strspn(*out_port, "0123456789") == strlen(*out_port) && strlen(*out_port) <= 5;
+    return is_port(*out_port);
 }
 
 enum err rpc_address_check(const char *address, bool allow_insecure, struct error_detail *detail) {
