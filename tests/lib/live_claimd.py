@@ -152,7 +152,12 @@ class Claimd:
 
     def run_to_end(self, *more, timeout=PATIENCE_S):
         """Starts a process that is expected to end by itself; its exit code."""
-        return self.spawn(*more).wait(timeout)
+        self.spawn(*more)
+        try:
+            return self.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"claimd did not end by itself; log:\n{self.log()}") from None
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None
