@@ -3,6 +3,9 @@
 #include <grpc/grpc_security.h>
 #include <grpc/support/time.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #if __has_include(<grpc/credentials.h>)
 #include <grpc/credentials.h>
 #endif
@@ -169,13 +172,30 @@ static void server_create(struct rpc_server *server) {
         grpc_slice_from_static_string("/wake"), NULL, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
 }
 
+// The library removes a socket file that is there and binds anew: two servers with two stores would
+// then have one address, and the first be out of reach.
+static bool socket_is_served(const char *listen) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = listen + strlen("unix:");
+    if (strncmp(listen, "unix:", strlen("unix:")) != 0) return false;
+    if (strlen(path) >= sizeof address.sun_path) return false; // the library refuses it
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    bool served = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    (void)close(fd);
+    return served;
+}
+
 static enum err port_open(struct rpc_server *server, struct error_detail *detail) {
     const char *listen = server->options.listen;
     enum err err = rpc_address_check(listen, server->options.allow_insecure, detail);
     if (err != ERR_OK) return err;
-    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
-    server->port = grpc_server_add_http2_port(server->server, listen, credentials);
-    grpc_server_credentials_release(credentials);
+    if (!socket_is_served(listen)) {
+        grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
+        server->port = grpc_server_add_http2_port(server->server, listen, credentials);
+        grpc_server_credentials_release(credentials);
+    }
     if (server->port == 0) {
         error_detail_set(detail,
                          "cannot listen on %s: another process has the port, or the address "

@@ -1,5 +1,6 @@
 """What a client sends that means no good: claimd keeps its memory, and goes on serving others."""
 import contextlib
+import shutil
 import socket
 import struct
 import unittest
@@ -127,6 +128,22 @@ class HostileTest(unittest.TestCase):
                 self.assertEqual(len(self.client.get("c", "m", bodies=True).result), 65536)
                 return
         self.fail("large answers are still refused")
+
+    def test_socket_of_another_is_not_taken_over(self):
+        home = live_claimd.temp_dir()
+        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+        listen = ("--listen", f"unix:{home}/socket")
+        first = live_claimd.Claimd(home / "first", options=listen).create().start()
+        self.addCleanup(first.close)
+        second = live_claimd.Claimd(home / "second", options=listen).create()
+        self.addCleanup(second.close)
+        self.assertEqual(second.run_to_end(), 1)
+        self.assertIn("another process", second.log())
+        with live_rpc.Client(f"unix:{home}/socket") as client:
+            self.assertEqual(client.begin("c", "m").outcome, live_rpc.CLAIMED)
+        first.kill()  # its file stays behind, and is in nobody's way
+        second.start()
+        self.assertEqual(second.stop(), 0)
 
     def test_prune_that_a_stop_ends_says_that_it_had_begun(self):
         for start in range(0, 20000, 500):
