@@ -1,4 +1,4 @@
-"""claimd killed with SIGKILL at random moments under load, again and again on one directory, and
+"""claimd killed (or stopped) at random moments under load, again and again on one directory, and
 every answer that a client was ever given checked against all others: crash_load makes the load and
 writes the oracle, oracle.py judges it, crash_inspect looks into the store afterwards.
 
@@ -26,9 +26,12 @@ CLIENTS = 64
 SLOTS = 48  # keys at a time
 RUNS = 10 if live_claimd.IS_FULL else 1
 KILLS = 5 if live_claimd.IS_SANITIZED else 20
-KILL_AFTER_S = (0.02, 1.5)
-# A run with less than this per kill has not tried hard enough to count.
-ACCEPTED_PER_KILL = 20
+STOPS = 2 if live_claimd.IS_SANITIZED else 4
+KILL, STOP = "SIGKILL", "SIGTERM"
+AFTER_S = (0.02, 1.5)
+STOP_S_MAX = 15 * (3 if live_claimd.IS_SANITIZED else 1)
+# A run with less than this per restart has not tried hard enough to count.
+ACCEPTED_PER_RESTART = 20
 SHARE_OF_KILLS_MID_WRITE = 0.5
 LIE_KEYS = 400  # lies are told about so many keys: it takes a judgement for each
 
@@ -73,17 +76,19 @@ class Load:
 class Run:
     """One store, its server and its load, and all that was killed and seen."""
 
-    def __init__(self, test, seed):
+    def __init__(self, test, seed, how, times):
         self.test = test
         self.seed = seed
+        self.how = how  # it is ended: KILL or STOP
+        self.times = times
         self.random = random.Random(seed)
         self.directory = live_claimd.temp_dir("claimd-crash-")
         self.oracle_path = self.directory / "oracle"
         self.server = live_claimd.Claimd(self.directory / "data")
         self.load = None
-        self.kill_times = []
+        self.ended_at = []
         self.records = 0
-        print(f"seed {seed}: {KILLS} kills, {CLIENTS} clients, in {self.directory}")
+        print(f"seed {seed}: {times} x {how}, {CLIENTS} clients, in {self.directory}")
 
     def close(self):
         if self.load is not None:
@@ -92,9 +97,18 @@ class Run:
         if not os.environ.get("CLAIMD_TEST_KEEP"):
             shutil.rmtree(self.directory)
 
-    def kill_and_restart(self):
-        self.kill_times.append(time.monotonic_ns())
-        self.test.assertTrue(self.server.kill(), f"claimd ended by itself:\n{self.server.log()}")
+    def end_server(self):
+        before = time.monotonic()
+        if self.how == KILL:
+            self.test.assertTrue(self.server.kill(), f"it ended by itself:\n{self.server.log()}")
+        else:
+            self.test.assertEqual(self.server.stop(), 0, self.server.log())
+            self.test.assertLess(time.monotonic() - before, STOP_S_MAX)
+
+    def restart(self):
+        """How long it took until it served again."""
+        self.ended_at.append(time.monotonic_ns())
+        self.end_server()
         before = time.monotonic()
         self.server.start()
         return time.monotonic() - before
@@ -103,16 +117,16 @@ class Run:
         self.server.create().start()
         self.load = Load(self.server.port, self.oracle_path, self.seed)
         recoveries = []
-        for _ in range(KILLS):
-            self.load.let_run(self.random.uniform(*KILL_AFTER_S))
-            recoveries.append(self.kill_and_restart())
+        for _ in range(self.times):
+            self.load.let_run(self.random.uniform(*AFTER_S))
+            recoveries.append(self.restart())
         self.load.let_run(1)
         self.load.say("stop")
         self.check_at_rest()
         self.test.assertEqual(self.load.end(), 0)
         self.check_store()
         print(f"ready again after {max(recoveries):.2f} s at most, "
-              f"{sum(recoveries) / KILLS:.2f} s on average")
+              f"{sum(recoveries) / self.times:.2f} s on average")
         judgement = oracle.judge_file(self.oracle_path)
         self.check_load(judgement)
         self.test.assertEqual([], [str(violation) for violation in judgement.violations[:10]])
@@ -120,9 +134,10 @@ class Run:
     # --- at rest ----------------------------------------------------------------------------------
 
     def check_at_rest(self):
-        """Nobody writes: another kill changes nothing, and the gauges are what the records say."""
+        """Nobody writes: another restart changes nothing, and the gauges are what the records
+        say."""
         before = self.look()
-        self.kill_and_restart()
+        self.restart()
         after = self.look()
         self.test.assertEqual(set(before), set(after))
         for key, was in before.items():
@@ -167,14 +182,16 @@ class Run:
         """There was enough to judge."""
         summary = judgement.summary()
         print(summary)
-        self.test.assertGreater(summary["accepted"], KILLS * ACCEPTED_PER_KILL)
+        self.test.assertGreater(summary["accepted"], self.times * ACCEPTED_PER_RESTART)
         for what in ("take-overs", "replayed", "stale", "duplicates", "final"):
-            self.test.assertGreater(summary[what], KILLS, what)
+            self.test.assertGreater(summary[what], self.times, what)
+        if self.how == STOP:
+            return
         mid_write = 0
         writes = [(op.call, op.back) for op in judgement.ops if op.unsure and op.verb != "get"]
-        for kill in self.kill_times[:KILLS]:
-            mid_write += any(call < kill < back for call, back in writes)
-        self.test.assertGreater(mid_write, KILLS * SHARE_OF_KILLS_MID_WRITE)
+        for moment in self.ended_at[:self.times]:
+            mid_write += any(call < moment < back for call, back in writes)
+        self.test.assertGreater(mid_write, self.times * SHARE_OF_KILLS_MID_WRITE)
 
     def check_lies(self):
         """The same history with one lie in it does not pass."""
@@ -194,16 +211,23 @@ class Run:
 
 
 class KillTest(unittest.TestCase):
-    def test_killed_at_random_under_load(self):
+    def play(self, runs, how, times, with_lies=False):
         seed = int(os.environ.get("CLAIMD_TEST_SEED") or random.SystemRandom().getrandbits(31))
-        for number in range(RUNS):
-            run = Run(self, (seed + number) % 2**31)
+        for number in range(runs):
+            run = Run(self, (seed + number) % 2**31, how, times)
             try:
                 run.play()
-                if number == 0:
+                if with_lies and number == 0:
                     run.check_lies()
             finally:
                 run.close()
+
+    def test_killed_at_random_under_load(self):
+        self.play(RUNS, KILL, KILLS, with_lies=True)
+
+    def test_stopped_at_random_under_load(self):
+        """A clean stop: in time, with exit code 0, and clients lose nothing either."""
+        self.play(1, STOP, STOPS)
 
 
 if __name__ == "__main__":
