@@ -2,10 +2,14 @@
 
 #include "codec/effect_codec.h"
 
+#define APPLY_HEAD_BYTES 64 // more than a head row takes
+
 enum err apply_init(struct apply *apply, struct store *store) {
     *apply = (struct apply){.store = store};
     apply->batch = store_batch_create();
-    return apply->batch == NULL ? ERR_NO_MEMORY : ERR_OK;
+    if (apply->batch == NULL) return ERR_NO_MEMORY;
+    // Now, because a group that cannot be applied ends the process.
+    return buf_reserve(&apply->head, APPLY_HEAD_BYTES) ? ERR_OK : ERR_NO_MEMORY;
 }
 
 void apply_deinit(struct apply *apply) {
