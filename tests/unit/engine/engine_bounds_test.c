@@ -149,6 +149,40 @@ START_TEST(commands_on_one_key_are_answered_in_order) {
 }
 END_TEST
 
+// --- done may submit ----------------------------------------------------------------------------
+
+struct chain {
+    struct engine_op op;
+    char id[16];
+    unsigned left;
+};
+
+static void chain_next(struct engine_op *op) {
+    struct chain *chain = (struct chain *)(void *)op; // its first member
+    FIXTURE_EXPECT_ERR(*op, ERR_OK);
+    engine_op_release(fixture.engine, op);
+    if (chain->left == 0) return;
+    (void)snprintf(chain->id, sizeof chain->id, "c%u", --chain->left);
+    *op = (struct engine_op){
+        .identity = {.consumer = bytes_of(FIXTURE_CONSUMER), .message_id = bytes_of(chain->id)},
+        .command = {.verb = chain->left % 2 ? CLAIM_BEGIN : CLAIM_REGISTER},
+        .done = chain_next};
+    ck_assert_int_eq(engine_submit(fixture.engine, op), ERR_OK);
+}
+
+START_TEST(done_may_submit_the_next) {
+    static struct chain chain = {.id = "first", .left = 1000};
+    chain.op = (struct engine_op){
+        .identity = {.consumer = bytes_of(FIXTURE_CONSUMER), .message_id = bytes_of(chain.id)},
+        .command = {.verb = CLAIM_BEGIN},
+        .done = chain_next};
+    ck_assert_int_eq(engine_submit(fixture.engine, &chain.op), ERR_OK);
+    fixture_settle(&fixture);
+    ck_assert_uint_eq(chain.left, 0);
+    ck_assert_uint_eq(fixture_expect_counts_true(&fixture), 1001);
+}
+END_TEST
+
 // --- consumers ----------------------------------------------------------------------------------
 
 START_TEST(names_are_not_data) {
@@ -377,6 +411,7 @@ int main(void) {
     tcase_add_test(cases, one_key_has_a_bounded_queue);
     tcase_add_test(cases, more_than_a_group_holds_goes_into_several);
     tcase_add_test(cases, commands_on_one_key_are_answered_in_order);
+    tcase_add_test(cases, done_may_submit_the_next);
     tcase_add_test(cases, names_are_not_data);
     tcase_add_test(cases, asking_for_unknown_consumers_stores_nothing);
     tcase_add_test(cases, soft_reserve_refuses_what_begins);
