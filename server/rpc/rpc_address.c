@@ -58,7 +58,7 @@ static bool split(const char *address, char host[ADDRESS_HOST_BYTES], const char
 enum err rpc_address_check(const char *address, bool allow_insecure, struct error_detail *detail) {
     char host[ADDRESS_HOST_BYTES];
     const char *port;
-    if (strncmp(address, "unix:", 5) == 0) return ERR_OK; // the file system guards it
+    if (strncmp(address, "unix:", 5) == 0 && address[5] != '\0') return ERR_OK; // files guard it
     if (!split(address, host, &port)) {
         error_detail_set(
             detail, "--listen %s: must be HOST:PORT, e.g. 127.0.0.1:7420 or [::1]:7420", address);

@@ -115,9 +115,11 @@ static void *serve(void *self) {
             if (++drained < LIMIT_DRAIN_CALLS_MAX) continue;
         }
         // The queue is drained, or enough has come together: one turn for all of it.
-        drained = 0;
+        enum rpc_phase before = server->phase;
         next_turn = engine_turn(server->engine);
         if (drain_step(server)) return NULL;
+        // A step of the drain answers parked calls and ends prunes: that wants a turn at once.
+        drained = server->phase == before ? 0 : 1;
     }
 }
 
