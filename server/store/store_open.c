@@ -9,6 +9,9 @@
 
 #define OPEN_REMEDY "restore the whole data directory from a backup"
 
+// What opening writes besides what it recovers: a manifest, options, texts, the start of a log.
+#define OPEN_ROOM_BYTES ((uint64_t)2 * 1024 * 1024)
+
 // Says why there is nothing to open.
 static enum err open_check_dir(const char *dir, struct error_detail *detail) {
     enum store_dir_kind kind = STORE_DIR_ABSENT;
@@ -68,6 +71,27 @@ static enum err open_mark(struct store *store, uint64_t *out_acknowledged,
     return ERR_CORRUPT;
 }
 
+// Recovery writes what is in the logs into tables. Where there is no room for it, this library's
+// assertions would end the process with a text that helps nobody.
+static enum err open_check_room(struct store *store, const char *path,
+                                struct error_detail *detail) {
+    uint64_t free_bytes = 0;
+    uint64_t needed_bytes = store_rocks_log_bytes(path) + OPEN_ROOM_BYTES;
+    int error = store_io_free_bytes(store->dir, &free_bytes);
+    if (error != 0) {
+        error_detail_set(detail, "cannot ask for the free space of %s: %s", store->dir,
+                         store_io_error_text(error));
+        return ERR_IO;
+    }
+    if (free_bytes >= needed_bytes) return ERR_OK;
+    error_detail_set(detail,
+                     "the disk of %s is full: %" PRIu64
+                     " KiB are free, and opening the store takes "
+                     "up to %" PRIu64 " KiB; nothing is lost: make room and start again",
+                     store->dir, free_bytes / 1024, needed_bytes / 1024);
+    return ERR_IO;
+}
+
 static enum err open_database(struct store *store, const struct store_options *options,
                               struct error_detail *detail) {
     char path[STORE_IO_PATH_BYTES_MAX];
@@ -85,8 +109,10 @@ static enum err open_database(struct store *store, const struct store_options *o
         error_detail_set(detail, "%s is missing: " OPEN_REMEDY, current);
         return ERR_CORRUPT;
     }
+    enum err err = open_check_room(store, path, detail);
+    if (err != ERR_OK) return err;
     struct error_detail text = {0};
-    enum err err = store_rocks_open(path, options, false, &store->rocks, &text);
+    err = store_rocks_open(path, options, false, &store->rocks, &text);
     if (err == ERR_LOCKED) {
         error_detail_set(detail, "another process has %s open: stop it first", store->dir);
     } else if (err == ERR_CORRUPT) {

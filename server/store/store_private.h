@@ -39,6 +39,8 @@ struct store_batch {
 MUST_CHECK enum err store_rocks_open(const char *path, const struct store_options *options,
                                      bool create, struct store_rocks *out,
                                      struct error_detail *detail);
+// The size of the logs, which is at most what opening writes into tables.
+uint64_t store_rocks_log_bytes(const char *path);
 // Zeroed is fine.
 void store_rocks_close(struct store_rocks *rocks);
 

@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/rocks_error.h"
@@ -10,6 +11,21 @@
 static void rocks_name_tables(char *text) {
     for (char *at = strstr(text, ".ldb"); at != NULL; at = strstr(at, ".ldb"))
         memcpy(at, ".sst", 4);
+}
+
+uint64_t store_rocks_log_bytes(const char *path) {
+    static const char end[] = ".log";
+    uint64_t bytes = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL) return 0; // opening it will say why
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        size_t len = strlen(entry->d_name);
+        struct stat info;
+        if (len < sizeof end || strcmp(entry->d_name + len - (sizeof end - 1), end) != 0) continue;
+        if (fstatat(dirfd(dir), entry->d_name, &info, 0) == 0) bytes += (uint64_t)info.st_size;
+    }
+    (void)closedir(dir);
+    return bytes;
 }
 
 // RocksDB writes its options to a file of another name first, and never removes one that a kill has
