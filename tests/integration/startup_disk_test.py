@@ -128,8 +128,8 @@ class DiskTest(unittest.TestCase):
         self.check_reserve(lambda: self.client.begin("disk", "fresh"))
         self.check_reserve(lambda: self.client.begin("another", "fresh"))
         self.check_reserve(lambda: self.client.register("disk", "fresh"))
-        self.check_reserve(lambda: self.client.call(
-            self.client.claims.Cancel, claims_pb2.CancelRequest(consumer="disk", message_id="fresh")))
+        cancel = claims_pb2.CancelRequest(consumer="disk", message_id="fresh")
+        self.check_reserve(lambda: self.client.call(self.client.claims.Cancel, cancel))
         self.assertIsNone(self.client.get("disk", "fresh"))
         self.assertEqual(self.client.state_counts(), before)
         # What has begun goes on, and those who ask are answered.
