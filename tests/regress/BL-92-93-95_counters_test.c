@@ -146,6 +146,26 @@ START_TEST(BL_95_each_dead_letter_is_counted_once) {
 }
 END_TEST
 
+// What still happens to a dead letter that a lapse made is no other dead letter.
+START_TEST(BL_95_a_dead_letter_that_changes_is_not_counted_again) {
+    fixture.policy.max_retries[RETRY_LAPSED] = 0;
+    fixture.policy.dead_letter_retention = (struct optional_ms){true, 60000};
+    uint64_t failed = fixture_claim(&fixture, "failed", 1000);
+    uint64_t completed = fixture_claim(&fixture, "completed", 1000);
+    fixture_advance(&fixture, 1000);
+    ck_assert_uint_eq(fixture_stats(&fixture).dead_lettered, 2);
+    struct fixture_answer answer = fixture_fail(&fixture, "failed", failed, FAIL_TRANSIENT);
+    ck_assert_int_eq(fixture_state(&answer), CLAIM_DEAD_LETTERED);
+    answer = fixture_complete(&fixture, "completed", completed, "late, and not too late");
+    ck_assert_int_eq(fixture_state(&answer), CLAIM_SUCCEEDED);
+    fixture_advance(&fixture, 60000); // the one that is left goes
+    struct engine_stats stats = fixture_stats(&fixture);
+    ck_assert_uint_eq(stats.dead_lettered, 2);
+    ck_assert_uint_eq(stats.records_by_state[CLAIM_DEAD_LETTERED - 1], 0);
+    fixture_expect_counts_true(&fixture);
+}
+END_TEST
+
 // The lapse and the limit met in the same instant by a Begin, before any sweep.
 START_TEST(BL_95_nobody_counts_what_somebody_wrote_already) {
     static struct fixture_call begins[2];
@@ -176,6 +196,7 @@ int main(void) {
     tcase_add_test(cases, BL_93_a_begin_that_waited_is_counted_once);
     tcase_add_test(cases, BL_93_replays_that_are_granted_are_counted_apart);
     tcase_add_test(cases, BL_95_each_dead_letter_is_counted_once);
+    tcase_add_test(cases, BL_95_a_dead_letter_that_changes_is_not_counted_again);
     tcase_add_test(cases, BL_95_nobody_counts_what_somebody_wrote_already);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
