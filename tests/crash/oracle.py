@@ -57,6 +57,11 @@ class Op:
         return int(self.fields[name])
 
     @property
+    def repeated(self):
+        """By the library, before it was answered."""
+        return "tries" in self.fields
+
+    @property
     def outcome(self):
         return self.fields.get("outcome")
 
@@ -111,7 +116,7 @@ def read(lines):
     for number, line in enumerate(lines, 1):
         op = parse(line, number)
         ops.append(op)
-        if "tries" in op.fields:
+        if op.repeated:
             names = ("rid", "owner", "lease") if op.verb == "begin" else (
                 "token", "lease", "result", "reason", "kind", "message", "checkpoint", "as")
             asked = {name: value for name, value in op.fields.items() if name in names}
@@ -199,10 +204,17 @@ class KeyHistory:
             self._check_exclusive(before, after)
             self._check_gap(before, after)
         for grant in self.grants.values():
-            if grant.ack.number("left") > grant.ack.number("lease"):
-                self.report("lease", "longer than asked for", grant.ack)
+            self._check_lease(grant)
         if by_attempt:
             self._check_gap(None, by_attempt[0])
+
+    def _check_lease(self, grant):
+        """As long as asked for; a repeat finds what is left of it."""
+        left, lease = grant.ack.number("left"), grant.ack.number("lease")
+        if left > lease:
+            self.report("lease", "longer than asked for", grant.ack)
+        if left < lease - TICK // MS and grant.call == grant.ack.call and not grant.ack.repeated:
+            self.report("lease", "shorter than asked for", grant.ack)
 
     def _check_exclusive(self, before, after):
         """Nobody else may be told of a grant while the lease of the one before still ran, unless
@@ -263,6 +275,8 @@ class KeyHistory:
             if not op.ok:
                 continue
             self._check_current(op, op.token)
+            if op.number("left") < op.number("lease") - TICK // MS and not op.repeated:
+                self.report("lease", "renewed for less than asked for", op)
             ended = [end for end in self.ends[op.token] if end.ok and end.ret < op.call]
             if ended:
                 self.report("stale token", "renewed after its end", ended[0], op)

@@ -15,7 +15,8 @@ def lies():
     """(name, lie) of all."""
     return [(lie.__name__, lie) for lie in (
         lose_completion, lose_result_byte, lose_record, lose_attempt, lose_checkpoint,
-        reuse_token, lower_token, overlap_holders, overlap_after_renewal, accept_stale_token,
+        reuse_token, lower_token, shorten_lease, shorten_renewal, overlap_holders,
+        overlap_after_renewal, accept_stale_token,
         refuse_current_token, end_twice, count_twice, replay_from_nowhere, hurry_delay,
         forge_takeover)]
 
@@ -132,6 +133,23 @@ def lower_token(history):
         lower = min(op.token for op in grants) - 1
         return history.with_line(last, token=str(lower)), {"tokens rise"}
     return None
+
+
+def _shorten(history, verb, **fields):
+    for op in history.having(verb, **fields):
+        if op.get("left") == op.get("lease"):
+            return history.with_line(op, left=str(op.number("lease") * 3 // 4)), {"lease"}
+    return None
+
+
+def shorten_lease(history):
+    """A lease is shorter than was asked for."""
+    return _shorten(history, "begin", outcome="CLAIMED")
+
+
+def shorten_renewal(history):
+    """So is a renewed one."""
+    return _shorten(history, "renew")
 
 
 def _overlap(history, before, after):
