@@ -10,7 +10,7 @@
 struct apply {
     struct store *store;
     struct store_batch *batch;
-    struct buf head;   // scratch
+    struct buf head; // scratch
     uint64_t term;
 };
 

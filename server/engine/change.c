@@ -30,8 +30,10 @@ static uint32_t body_put(struct buf *frame, struct bytes claim_key, enum keyspac
 static uint32_t record_put(struct buf *frame, struct buf *scratch, struct bytes claim_key,
                            const struct claim_record *stored, const struct claim_record *after) {
     uint32_t op_count = 0;
-    enum keyspace_family old_family = stored == NULL ? KEYSPACE_META : keyspace_family_of(stored->state);
-    enum keyspace_family new_family = after == NULL ? KEYSPACE_META : keyspace_family_of(after->state);
+    enum keyspace_family old_family =
+        stored == NULL ? KEYSPACE_META : keyspace_family_of(stored->state);
+    enum keyspace_family new_family =
+        after == NULL ? KEYSPACE_META : keyspace_family_of(after->state);
     if (stored != NULL && old_family != new_family) {
         effect_delete(frame, old_family, claim_key);
         op_count++;

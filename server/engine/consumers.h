@@ -13,8 +13,8 @@ struct consumer {
     struct buf names; // tenant, then name
     size_t tenant_len;
     struct keyspace_counts counts;
-    bool is_new;       // the name is not in any group yet
-    bool is_counted;   // the counts changed since the last group was closed
+    bool is_new;     // the name is not in any group yet
+    bool is_counted; // the counts changed since the last group was closed
     struct consumer *next_changed;
     struct consumer *next_same_bucket;
 };

@@ -68,67 +68,6 @@ static void mark_schedule(struct engine *engine) {
               (struct store_ms){time_add_ms(engine->mark.ms, interval_ms)});
 }
 
-// A record whose state will change by time alone: looked at again at its deadline. There is one for
-// each grant; renewals add none, it finds the newer deadline when it looks.
-struct due {
-    struct timer timer;
-    struct engine *engine;
-    struct engine_op op;
-    uint64_t token; // of the attempt
-    uint8_t bytes[]; // tenant, consumer, message ID
-};
-
-static void due_done(struct engine_op *op) {
-    struct due *due = CONTAINER_OF(op, struct due, op);
-    struct engine *engine = due->engine;
-    const struct claim_record *record = &op->decision.record;
-    struct optional_store_ms again = {.present = false};
-    if (op->err != ERR_OK) {
-        // What has no room now (memory, the disk) is written when there is.
-        again.present = error_is_retryable(op->err);
-        again.at.ms = time_add_ms(engine_store_now(engine).ms, LIMIT_HOUSEKEEPING_MS);
-    } else if (op->decision.exists && record->state == CLAIM_PROCESSING &&
-               record->token == due->token) {
-        again = claim_settle_due(record);
-    }
-    engine_op_release(engine, op);
-    if (!again.present || timers_set(&engine->timers, &due->timer, again.at) != ERR_OK) {
-        mem_free(due);
-    }
-}
-
-static void due_fire(struct timer *timer, void *context) {
-    struct engine *engine = context;
-    struct due *due = CONTAINER_OF(timer, struct due, timer);
-    struct engine_op_private *private = engine_op_prepare(engine, &due->op);
-    if (private == NULL) {
-        mem_free(due); // the transition is still true for whoever reads, and written after a restart
-        return;
-    }
-    engine_op_start(private);
-}
-
-static void due_add(struct engine *engine, struct store_ms at, uint64_t token,
-                    const struct identity *identity) {
-    struct bytes parts[] = {identity->tenant, identity->consumer, identity->message_id};
-    struct due *due = mem_zalloc(sizeof *due + parts[0].len + parts[1].len + parts[2].len);
-    if (due == NULL) return; // as in due_fire
-    due->engine = engine;
-    due->token = token;
-    due->timer.fire = due_fire;
-    due->op.command.verb = CLAIM_SETTLE;
-    due->op.done = due_done;
-    struct bytes *views[] = {&due->op.identity.tenant, &due->op.identity.consumer,
-                             &due->op.identity.message_id};
-    uint8_t *end = due->bytes;
-    for (int i = 0; i < 3; i++) {
-        if (parts[i].len > 0) memcpy(end, parts[i].data, parts[i].len);
-        *views[i] = (struct bytes){end, parts[i].len};
-        end += parts[i].len;
-    }
-    if (timers_set(&engine->timers, &due->timer, at) != ERR_OK) mem_free(due);
-}
-
 void engine_retention_at(struct engine *engine, struct store_ms due) {
     struct timer *timer = &engine->retention_timer;
     if (due.ms < engine->retention_not_before.ms) due = engine->retention_not_before;
@@ -150,7 +89,7 @@ void engine_note_deadlines(struct engine *engine, const struct claim_record *rec
     if (claim_state_is_final(record->state)) {
         engine_retention_at(engine, due.at);
     } else if (!renewed) {
-        due_add(engine, due.at, record->token, identity);
+        sweep_add(engine, due.at, record->token, identity);
     }
 }
 
@@ -194,8 +133,7 @@ static void housekeeping_fire(struct timer *timer, void *context) {
     if (!engine->high_water_job_out && engine->high_water_position != engine->position) {
         engine->high_water_position = engine->position;
         engine->high_water_job_out = true;
-        engine->high_water_job =
-            (struct job){.run = high_water_run, .finish = high_water_finish};
+        engine->high_water_job = (struct job){.run = high_water_run, .finish = high_water_finish};
         jobs_submit(&engine->jobs, &engine->high_water_job);
     }
     timer_set_after(engine, timer, LIMIT_HOUSEKEEPING_MS);
@@ -425,10 +363,8 @@ static enum err engine_init(struct engine *engine, struct error_detail *detail) 
     group_open(&engine->groups[0]);
     group_open(&engine->groups[1]);
     disk_look(engine);
-    struct commit_sink sink = {.apply = commit_apply,
-                               .apply_self = engine,
-                               .wake = commit_wake,
-                               .wake_self = engine};
+    struct commit_sink sink = {
+        .apply = commit_apply, .apply_self = engine, .wake = commit_wake, .wake_self = engine};
     return commit_local_create(&sink, engine->options.group_inline_ops_max, &engine->commit);
 }
 
@@ -455,13 +391,6 @@ enum err engine_create(const struct engine_options *options, struct engine **out
     return ERR_OK;
 }
 
-static void free_dues(struct engine *engine) {
-    for (size_t i = 1; i <= engine->timers.count; i++) {
-        struct timer *timer = engine->timers.heap[i];
-        if (timer->fire == due_fire) mem_free(CONTAINER_OF(timer, struct due, timer));
-    }
-}
-
 void engine_destroy(struct engine *engine) {
     if (engine == NULL) return;
     if (engine->commit != NULL) {
@@ -473,7 +402,7 @@ void engine_destroy(struct engine *engine) {
     jobs_deinit(&engine->jobs);
     struct engine_op_private *private;
     while ((private = op_list_pop(&engine->free_ops)) != NULL) engine_op_destroy(private);
-    free_dues(engine);
+    sweep_free_all(engine);
     for (int i = 0; i < 2; i++) buf_deinit(&engine->groups[i].commit.frame);
     buf_deinit(&engine->scratch);
     apply_deinit(&engine->apply);

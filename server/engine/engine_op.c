@@ -110,12 +110,14 @@ void engine_op_start(struct engine_op_private *private) {
     struct engine *engine = private->engine;
     switch (latch_acquire(&engine->latches, private->hash, &private->latch)) {
     case LATCH_HELD:
-        private->holds_latch = true;
+        private
+        ->holds_latch = true;
         private->stage = OP_RUNNABLE;
         op_list_push(&engine->runnable, private);
         return;
     case LATCH_QUEUED:
-        private->stage = OP_QUEUED;
+        private
+        ->stage = OP_QUEUED;
         return;
     case LATCH_FULL:
         op_finish(private, ERR_QUEUE_FULL);
@@ -150,8 +152,9 @@ static void op_read_done(struct engine_op_private *private, enum err err) {
         private->has_stored = true;
         err = record_codec_decode(buf_bytes(&private->record_bytes), &private->stored);
         if (err != ERR_OK) {
-            log_error("a stored record does not decode: consumer=%u key bytes=%zu: restore a backup",
-                      private->consumer->number, private->key.len);
+            log_error(
+                "a stored record does not decode: consumer=%u key bytes=%zu: restore a backup",
+                private->consumer->number, private->key.len);
         }
     } else if (err == ERR_NOT_FOUND) {
         private->has_stored = false;
@@ -171,8 +174,7 @@ static void record_job_finish(struct job *job, void *context) {
 }
 
 static bool preread_holds(const struct engine_op_private *private) {
-    const struct latch_stripe *stripe =
-        latch_stripe_of(&private->engine->latches, private->hash);
+    const struct latch_stripe *stripe = latch_stripe_of(&private->engine->latches, private->hash);
     return private->preread.len > 0 && stripe->applied_position <= private->preread_position;
 }
 
@@ -268,8 +270,7 @@ static enum err bodies_load(struct engine_op_private *private, enum store_tier t
         err = key.failed ? ERR_NO_MEMORY
                          : store_get(private->engine->options.store, KEYSPACE_BLOB, buf_bytes(&key),
                                      tier, &private->bodies[i]);
-        const struct claim_body *body =
-            body_of(&private->op->decision.record, (enum op_body)i);
+        const struct claim_body *body = body_of(&private->op->decision.record, (enum op_body)i);
         if (err == ERR_OK && private->bodies[i].len != body->size_bytes) err = ERR_CORRUPT;
     }
     buf_deinit(&key);
@@ -311,8 +312,8 @@ static enum err consumer_ensure(struct engine_op_private *private) {
     struct consumer *consumer =
         consumers_find(&engine->consumers, identity->tenant, identity->consumer);
     if (consumer == NULL) {
-        enum err err = consumers_add(&engine->consumers, identity->tenant, identity->consumer,
-                                     &consumer);
+        enum err err =
+            consumers_add(&engine->consumers, identity->tenant, identity->consumer, &consumer);
         if (err != ERR_OK) return err;
     }
     buf_reset(&private->key, SIZE_MAX);
@@ -340,10 +341,8 @@ static enum err op_join_group(struct engine_op_private *private) {
     struct buf *frame = &group->commit.frame;
     size_t frame_len = frame->len;
     const struct claim_record *stored = private->has_stored ? &private->stored : NULL;
-    const struct claim_record *after =
-        decision->change == CLAIM_WRITTEN ? &decision->record : NULL;
-    uint32_t effects =
-        change_put(frame, &engine->scratch, buf_bytes(&private->key), stored, after);
+    const struct claim_record *after = decision->change == CLAIM_WRITTEN ? &decision->record : NULL;
+    uint32_t effects = change_put(frame, &engine->scratch, buf_bytes(&private->key), stored, after);
     if (frame->failed) {
         frame->failed = false;
         frame->len = frame_len;
@@ -468,7 +467,8 @@ void engine_op_applied(struct engine_op_private *private, uint64_t position) {
     if (wakes_waiters(&private->op->decision)) {
         struct waiter *waiter;
         while ((waiter = waiters_take(&engine->waiters, private->hash)) != NULL) {
-            struct engine_op_private *woken = CONTAINER_OF(waiter, struct engine_op_private, waiter);
+            struct engine_op_private *woken =
+                CONTAINER_OF(waiter, struct engine_op_private, waiter);
             timers_unset(&engine->timers, &woken->timer);
             engine_op_start(woken);
         }

@@ -86,7 +86,7 @@ struct engine {
     struct store_ms runs_until; // no lease or delay runs beyond this
     struct store_ms mark;       // the last one put in a group
     uint64_t token_next;
-    uint64_t position;          // of the last group submitted
+    uint64_t position; // of the last group submitted
 
     struct group groups[2];
     struct group *forming;
@@ -124,6 +124,13 @@ void engine_note_deadlines(struct engine *engine, const struct claim_record *rec
 // The next retention pass comes no later than this, nor sooner than LIMIT_RETENTION_PAUSE_MS after
 // the last one.
 void engine_retention_at(struct engine *engine, struct store_ms due);
+
+// --- sweep.c ------------------------------------------------------------------------------------
+// Looks at the record once its deadline has come; token is the attempt's.
+void sweep_add(struct engine *engine, struct store_ms at, uint64_t token,
+               const struct identity *identity);
+// At the end of the engine.
+void sweep_free_all(struct engine *engine);
 
 // --- engine_op.c --------------------------------------------------------------------------------
 // A private part for an operation, from the free list or fresh; NULL without memory.

@@ -13,8 +13,9 @@
 
 struct job {
     struct job *next;
-    void (*run)(struct job *job);                     // on a job thread
-    void (*finish)(struct job *job, void *context);   // on the engine thread, by jobs_take_done's caller
+    void (*run)(struct job *job); // on a job thread
+    void (*finish)(struct job *job,
+                   void *context); // on the engine thread, by jobs_take_done's caller
 };
 
 struct jobs {

@@ -16,7 +16,7 @@
 #include "engine/engine_private.h"
 #include "store/store_scan.h"
 
-#define PRUNE_REPORT_RECORDS 65536 // progress is shown at least this often
+#define PRUNE_REPORT_RECORDS 65536  // progress is shown at least this often
 #define PRUNE_COMPACT_RECORDS 10000 // fewer are not worth rewriting files for
 
 struct candidate {
@@ -57,7 +57,7 @@ struct prune {
 
     // The engine's.
     uint32_t ops_out;
-    bool paused;                      // reported, waits for prune_continue
+    bool paused; // reported, waits for prune_continue
     struct optional_store_ms due_elsewhere;
 };
 
@@ -131,8 +131,7 @@ static enum err walk(struct prune *prune, struct bytes prefix) {
     struct store_scan *scan;
     struct bytes key;
     struct bytes value;
-    enum err err =
-        store_scan_open(prune->engine->options.store, KEYSPACE_DONE, prefix, &scan);
+    enum err err = store_scan_open(prune->engine->options.store, KEYSPACE_DONE, prefix, &scan);
     if (err != ERR_OK) return err;
     prune->scan_position = store_scan_position(scan);
     while ((err = store_scan_next(scan, &key, &value)) == ERR_OK) {
@@ -204,7 +203,8 @@ static void retention_ended(struct prune *prune) {
     struct engine *engine = prune->engine;
     if (prune->removed_count > 0) {
         log_info("retention: removed %llu of %llu final records",
-                 (unsigned long long)prune->removed_count, (unsigned long long)prune->scanned_count);
+                 (unsigned long long)prune->removed_count,
+                 (unsigned long long)prune->scanned_count);
     }
     if (prune->err != ERR_OK && prune->err != ERR_CANCELLED) {
         log_error("retention: stopped early (%s); it tries again", error_reason(prune->err));
@@ -336,9 +336,9 @@ static enum err select_consumers(struct prune *prune, const struct prune_request
     if (prune->numbers == NULL) return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < consumers->count; i++) {
         const struct consumer *consumer = consumers->by_number[i];
-        bool wanted = bytes_equal(consumer_tenant(consumer), request->tenant) &&
-                      (request->consumer.len == 0 ||
-                       bytes_equal(consumer_name(consumer), request->consumer));
+        bool wanted =
+            bytes_equal(consumer_tenant(consumer), request->tenant) &&
+            (request->consumer.len == 0 || bytes_equal(consumer_name(consumer), request->consumer));
         if (wanted) prune->numbers[prune->number_count++] = i;
     }
     return prune->number_count == 0 && request->consumer.len > 0 ? ERR_NOT_FOUND : ERR_OK;
