@@ -224,6 +224,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/claim_races");
     TCase *cases = tcase_create("claim_races");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_01_complete_comes_between_the_sweeps_read_and_its_write);
     tcase_add_test(cases, BL_01_complete_comes_before_the_sweep);

@@ -173,6 +173,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/zombies");
     TCase *cases = tcase_create("zombies");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_09_a_late_ack_is_not_the_ack_of_the_next_delivery);
     tcase_add_test(cases, BL_11_a_workers_name_is_no_identity);

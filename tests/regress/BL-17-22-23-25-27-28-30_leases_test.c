@@ -189,6 +189,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/leases");
     TCase *cases = tcase_create("leases");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_17_leases_and_retentions_are_exact_to_the_millisecond);
     tcase_add_test(cases, BL_22_the_wait_is_within_the_lease_whatever_the_wall_clock_does);

@@ -257,6 +257,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/identity");
     TCase *cases = tcase_create("identity");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_31_parts_do_not_run_into_each_other);
     tcase_add_test(cases, BL_31_a_prune_of_a_touches_only_a);

@@ -258,6 +258,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/retention");
     TCase *cases = tcase_create("retention");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_41_all_agree_at_the_instant);
     tcase_add_test(cases, BL_41_prune_keeps_what_is_at_its_edge);

@@ -314,6 +314,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/results");
     TCase *cases = tcase_create("results");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_50_an_over_size_result_leaves_the_claim_held);
     tcase_add_test(cases, BL_54_a_repeated_finish_is_answered_the_same);

@@ -221,6 +221,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/attempts");
     TCase *cases = tcase_create("attempts");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_64_a_crash_counts);
     tcase_add_test(cases, BL_64_a_crash_of_the_server_between_does_not_help_it);

@@ -70,7 +70,7 @@ static void serve_batch(uint32_t from) {
     fake_clock_advance(&fixture.clock, 100);
 }
 
-// --- the process that is killed: this program again, with a store's directory and a first number --
+// --- the process that is killed: this program again, with a directory and a first number --------
 
 static const char *serve_dir;
 static uint32_t serve_first;
@@ -201,6 +201,7 @@ int main(int argc, char **argv) {
     }
     Suite *suite = suite_create("regress/kill");
     TCase *cases = tcase_create("kill");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_76_acknowledged_is_kept);
     suite_add_tcase(suite, cases);

@@ -267,6 +267,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("regress/restart");
     TCase *cases = tcase_create("restart");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, BL_78_both_ends_of_a_prune_are_exact);
     tcase_add_test(cases, BL_79_the_same_answers_after_a_restart);

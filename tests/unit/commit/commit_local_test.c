@@ -144,6 +144,7 @@ END_TEST
 static Suite *suite_of(void) {
     Suite *suite = suite_create("commit/local");
     TCase *cases = tcase_create("local");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, small_groups_are_written_here_and_now);
     tcase_add_test(cases, larger_groups_are_the_writers);

@@ -108,6 +108,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/apply");
     TCase *cases = tcase_create("apply");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, puts_deletes_and_the_position_together);
     tcase_add_test(cases, the_same_position_twice_is_harmless);

@@ -160,6 +160,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/change");
     TCase *cases = tcase_create("change");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, a_record_lives_in_one_family);
     tcase_add_test(cases, long_bodies_are_put_beside_it);

@@ -186,6 +186,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/consumers");
     TCase *cases = tcase_create("consumers");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, names_are_numbered_and_found);
     tcase_add_test(cases, quota_is_each_tenants_own);

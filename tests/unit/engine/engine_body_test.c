@@ -350,6 +350,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/body");
     TCase *cases = tcase_create("body");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, results_come_back_from_wherever_they_are);
     tcase_add_test(cases, the_limit_is_the_policys);

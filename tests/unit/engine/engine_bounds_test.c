@@ -405,6 +405,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/bounds");
     TCase *cases = tcase_create("bounds");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, beginnings_are_refused_before_ends);
     tcase_add_test(cases, parked_calls_take_no_place);

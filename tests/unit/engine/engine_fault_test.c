@@ -1,5 +1,6 @@
 // Without memory: the n-th allocation fails, for every n there is, at the start and while serving.
-// Nothing ends, what is refused was not done, what was answered is there, and the next try succeeds.
+// Nothing ends, what is refused was not done, what was answered is there, and the next try
+// succeeds.
 #include <check.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -128,8 +129,8 @@ START_TEST(every_allocation_may_fail_while_serving) {
 }
 END_TEST
 
-// The deadline of a lapse that is a transition takes memory as well. Without it the lapse is true all
-// the same, and written by whoever comes, or after the next start.
+// The deadline of a lapse that is a transition takes memory as well. Without it the lapse is true
+// all the same, and written by whoever comes, or after the next start.
 START_TEST(a_lapse_needs_no_memory_to_be_true) {
     fixture.policy.on_lapse = POLICY_HOLD;
     for (int64_t n = 0;; n++) {
@@ -187,6 +188,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/fault");
     TCase *cases = tcase_create("fault");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, every_allocation_may_fail_while_serving);
     tcase_add_test(cases, a_lapse_needs_no_memory_to_be_true);

@@ -414,6 +414,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/random");
     TCase *cases = tcase_create("random");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, every_answer_is_the_models);
     suite_add_tcase(suite, cases);

@@ -268,6 +268,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/time");
     TCase *cases = tcase_create("time");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, wall_clock_set_while_it_runs_changes_nothing);
     tcase_add_test(cases, restart_with_the_wall_an_hour_back);

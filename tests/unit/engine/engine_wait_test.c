@@ -355,6 +355,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/wait");
     TCase *cases = tcase_create("wait");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, complete_answers_all_in_order);
     tcase_add_test(cases, reject_answers_all);

@@ -111,6 +111,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/jobs");
     TCase *cases = tcase_create("jobs");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, each_runs_once_and_comes_back_once);
     tcase_add_test(cases, other_threads_post_what_they_did_themselves);

@@ -73,6 +73,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/latch");
     TCase *cases = tcase_create("latch");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, the_first_holds_it_and_the_rest_queue);
     tcase_add_test(cases, who_releases_and_comes_again_comes_last);

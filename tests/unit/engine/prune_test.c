@@ -451,6 +451,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/prune");
     TCase *cases = tcase_create("prune");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, removes_what_is_final_and_older);
     tcase_add_test(cases, bodies_go_with_their_records);

@@ -184,6 +184,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/retention");
     TCase *cases = tcase_create("retention");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, expired_records_go_with_their_bodies);
     tcase_add_test(cases, each_at_its_time_or_a_pause_later);

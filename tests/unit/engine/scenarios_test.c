@@ -141,6 +141,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/scenarios");
     TCase *cases = tcase_create("scenarios");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, duplicate_delivery_applies_once);
     tcase_add_test(cases, six_concurrent_duplicates_apply_once);

@@ -159,6 +159,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/timers");
     TCase *cases = tcase_create("timers");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, random_against_a_list);
     tcase_add_test(cases, equal_deadlines_fire_in_the_order_they_were_set);

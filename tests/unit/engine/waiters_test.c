@@ -90,6 +90,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("engine/waiters");
     TCase *cases = tcase_create("waiters");
+    tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, taken_in_order_and_by_key);
     tcase_add_test(cases, unparked_from_anywhere);
