@@ -33,8 +33,11 @@ class History:
             self.lines = [line for line in self.lines if line.split(" ", 5)[4] in kept]
         self.ops = [oracle.parse(line, number) for number, line in enumerate(self.lines)]
         self.by_key = {}
+        self.tries = {}
         for op in self.ops:
             self.by_key.setdefault(op.key, []).append(op)
+            if op.verb == "begin":
+                self.tries[op.get("rid")] = self.tries.get(op.get("rid"), 0) + 1
 
     def after(self, op, *verbs):
         """The ops on the same key that were sent after an answer, in order."""
@@ -45,14 +48,20 @@ class History:
     def having(self, verb, **fields):
         """Ops of a verb that were accepted with these values."""
         for op in self.ops:
-            if op.verb == verb and op.ok and "tries" not in op.fields and \
+            if op.verb == verb and op.ok and not op.repeated and \
                     all(op.get(name) == value for name, value in fields.items()):
+                yield op
+
+    def grants(self, **fields):
+        """Grants that were answered at the first try, so that nothing came before it."""
+        for op in self.having("begin", outcome="CLAIMED", **fields):
+            if self.tries[op.get("rid")] == 1:
                 yield op
 
     def ends(self, grant):
         """What ended an attempt, or may have."""
         return [op for op in self.by_key[grant.key] if op.verb in oracle.ENDS and
-                op.token == grant.token and (op.ok or op.unsure)]
+                op.token == grant.token and (op.ok or op.unsure or op.repeated)]
 
     def with_line(self, op, **fields):
         """The history with other values in one line; None takes a field away."""
@@ -127,7 +136,7 @@ def reuse_token(history):
 
 def lower_token(history):
     """A later grant has a smaller token than an earlier one, on another key."""
-    grants = list(history.having("begin", outcome="CLAIMED"))
+    grants = list(history.grants())
     last = max(grants, key=lambda op: op.call)
     if any(op.ret < last.call for op in grants):
         lower = min(op.token for op in grants) - 1
@@ -135,8 +144,8 @@ def lower_token(history):
     return None
 
 
-def _shorten(history, verb, **fields):
-    for op in history.having(verb, **fields):
+def _shorten(history, ops):
+    for op in ops:
         if op.get("left") == op.get("lease"):
             return history.with_line(op, left=str(op.number("lease") * 3 // 4)), {"lease"}
     return None
@@ -144,49 +153,57 @@ def _shorten(history, verb, **fields):
 
 def shorten_lease(history):
     """A lease is shorter than was asked for."""
-    return _shorten(history, "begin", outcome="CLAIMED")
+    return _shorten(history, history.grants())
 
 
 def shorten_renewal(history):
     """So is a renewed one."""
-    return _shorten(history, "renew")
+    return _shorten(history, history.having("renew"))
 
 
 def _overlap(history, before, after):
-    """`after` is told at once, in the middle of the lease of the one before it."""
-    call = max(before.ret, before.call) + 1
-    return history.with_line(after, call=call, ret=call + 10 * MS), {"two holders"}
+    """`after` is told at once, while the lease that `before` has told of still runs; None if it did
+    not run any more when `before` was answered."""
+    call = before.ret + 1
+    ret = call + 10 * MS
+    if ret > before.call + (before.number("left") - 10) * MS:
+        return None
+    return history.with_line(after, call=call, ret=ret), {"two holders"}
 
 
 def _lapsed_pairs(history):
-    for after in history.having("begin", outcome="CLAIMED", prev_end="LAPSED"):
-        for before in history.having("begin", outcome="CLAIMED"):
-            if before.key == after.key and before.number("attempt") == after.number("attempt") - 1:
-                yield before, after
+    grants = {(op.key, op.number("attempt")): op for op in history.grants()}
+    for after in history.grants(prev_end="LAPSED"):
+        before = grants.get((after.key, after.number("attempt") - 1))
+        if before is not None:
+            yield before, after
 
 
 def overlap_holders(history):
     """A lease ends long before its time."""
     for before, after in _lapsed_pairs(history):
-        if not history.ends(before):
-            return _overlap(history, before, after)
+        told = None if history.ends(before) else _overlap(history, before, after)
+        if told is not None:
+            return told
     return None
 
 
 def overlap_after_renewal(history):
     """A renewal was forgotten, and the claim taken over before its lease had ended."""
     for before, after in _lapsed_pairs(history):
-        renewals = [op for op in history.by_key[after.key] if op.verb == "renew" and op.ok and
-                    op.token == before.token and op.ret < after.call]
-        if renewals and not history.ends(before):
-            return _overlap(history, max(renewals, key=lambda op: op.call), after)
+        for renewal in history.after(before, "renew"):
+            known = renewal.ok and not renewal.repeated and renewal.token == before.token and \
+                renewal.ret < after.call and not history.ends(before)
+            told = _overlap(history, renewal, after) if known else None
+            if told is not None:
+                return told
     return None
 
 
 def accept_stale_token(history):
     """A holder is not fenced after somebody took over."""
     for op in history.ops:
-        if op.status != "STALE_TOKEN" or op.verb != "complete" or "tries" in op.fields:
+        if op.status != "STALE_TOKEN" or op.verb != "complete" or op.repeated:
             continue
         taken = [other for other in history.by_key[op.key] if other.outcome == "CLAIMED" and
                  other.token > op.token and other.ret < op.call]
@@ -200,9 +217,9 @@ def refuse_current_token(history):
     """A holder is refused although nobody took over: its grant was lost."""
     for op in history.having("complete", replayed="0"):
         others = [other for other in history.by_key[op.key]
-                  if other.verb in ("begin", "cancel", "resolve") and
-                  (other.status == "unsure" or other.outcome == "CLAIMED" or
-                   other.verb != "begin") and other.token != op.token]
+                  if other.verb in ("cancel", "resolve") or
+                  other.verb == "begin" and (other.unsure or other.repeated or
+                                             other.token not in (0, op.token))]
         if not others:
             return history.with_line(op, status="STALE_TOKEN", replayed=None), \
                 {"token lost", "final from nowhere"}
@@ -211,10 +228,9 @@ def refuse_current_token(history):
 
 def end_twice(history):
     """A repeat is taken for a new end."""
-    for op in history.having("fail", replayed="1"):
-        return history.with_line(op, replayed="0"), {"ended twice"}
-    for op in history.having("complete", replayed="1"):
-        return history.with_line(op, replayed="0"), {"ended twice"}
+    for op in [*history.having("fail", replayed="1"), *history.having("complete", replayed="1")]:
+        if any(other.ok and other.get("replayed") == "0" for other in history.ends(op)):
+            return history.with_line(op, replayed="0"), {"ended twice"}
     return None
 
 
@@ -238,11 +254,13 @@ def replay_from_nowhere(history):
 
 def hurry_delay(history):
     """A retry is let in before its delay is over."""
+    attempts = {grant.token: grant.number("attempt") for grant in history.grants()}
     for fail in history.having("fail", state="RETRYING", replayed="0"):
-        if fail.number("retry_after") < 20:
+        if fail.call + fail.number("retry_after") * MS < fail.ret + 5 * MS:
             continue
         for later in history.after(fail, "begin"):
-            if later.outcome == "CLAIMED" and later.get("prev_end") == "FAILED":
+            if later.outcome == "CLAIMED" and not later.repeated and \
+                    later.number("attempt") - 1 == attempts.get(fail.token):
                 call = fail.ret + 1
                 return history.with_line(later, call=call, ret=call + 1), {"delay"}
     return None
