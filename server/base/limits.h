@@ -42,6 +42,7 @@
 #define LIMIT_WAITERS_MAX 16384   // each keeps some 20 KB
 #define LIMIT_OPS_BEGIN_MAX 16384 // in flight: above this what grants is refused...
 #define LIMIT_OPS_MAX 32768       // ...and above this everything is
+#define LIMIT_FREE_OPS_MAX 4096   // operations kept for reuse, some 20 KB each
 #define LIMIT_GROUP_OPS_MAX 2048  // changes in one group
 #define LIMIT_GROUP_BYTES_MAX (8 * 1024 * 1024)
 #define LIMIT_GROUP_INLINE_OPS_MAX 4 // written by the thread that made it, if the writer is idle

@@ -49,7 +49,9 @@ static void wait_fire(struct timer *timer, void *context) {
 
 struct engine_op_private *engine_op_prepare(struct engine *engine, struct engine_op *op) {
     struct engine_op_private *private = op_list_pop(&engine->free_ops);
-    if (private == NULL) {
+    if (private != NULL) {
+        engine->free_op_count--;
+    } else {
         private = mem_zalloc(sizeof *private);
         if (private == NULL) return NULL;
         private->engine = engine;
@@ -79,6 +81,11 @@ void engine_op_release(struct engine *engine, struct engine_op *op) {
     struct engine_op_private *private = op->engine;
     if (private == NULL) return; // it was refused before it had one
     op->engine = NULL;
+    if (engine->free_op_count >= LIMIT_FREE_OPS_MAX) {
+        engine_op_destroy(private); // after a burst, its memory goes back
+        return;
+    }
+    engine->free_op_count++;
     buf_reset(&private->key, OP_BUFFER_KEEP_BYTES);
     buf_reset(&private->record_bytes, OP_BUFFER_KEEP_BYTES);
     for (int i = 0; i < OP_BODIES; i++) buf_reset(&private->bodies[i], OP_BUFFER_KEEP_BYTES);

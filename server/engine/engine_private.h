@@ -96,6 +96,7 @@ struct engine {
     struct op_list stalled;
     struct op_list ready;
     struct op_list free_ops;
+    uint32_t free_op_count;
     uint32_t op_count; // submitted and not done, internal ones included
 
     struct timer mark_timer;

@@ -51,6 +51,7 @@ struct prune {
     uint64_t scan_position;
     uint64_t scanned_count;
     uint64_t removed_count;
+    uint64_t damaged_count;
     struct optional_store_ms next_due; // of the records seen that stay
     bool ended;
     enum err err; // the first one met, by either
@@ -109,7 +110,11 @@ static enum err record_look(struct prune *prune, struct bytes key, struct bytes 
     struct claim_record record;
     struct claim_decision decision;
     enum err err = record_codec_decode(value, &record);
-    if (err != ERR_OK) return err;
+    if (err != ERR_OK) {
+        // One damaged record must not keep the ones behind it for ever; the end reports it.
+        prune->damaged_count++;
+        return ERR_OK;
+    }
     struct claim_context context = {.now = engine_store_now(prune->engine),
                                     .wall_now = engine_wall_now(prune->engine),
                                     .policy = prune->engine->options.policy};
@@ -178,6 +183,7 @@ static void *prune_main(void *self) {
     struct prune *prune = self;
     struct engine *engine = prune->engine;
     enum err err = walk_all(prune);
+    if (err == ERR_OK && prune->damaged_count > 0) err = ERR_CORRUPT;
     if (prune->err == ERR_OK) prune->err = err; // the engine may have met one already
     prune->candidate_count = 0;                 // of a walk that failed
     hand_over(prune, true);
@@ -207,7 +213,8 @@ static void retention_ended(struct prune *prune) {
                  (unsigned long long)prune->scanned_count);
     }
     if (prune->err != ERR_OK && prune->err != ERR_CANCELLED) {
-        log_error("retention: stopped early (%s); it tries again", error_reason(prune->err));
+        log_error("retention: not all could be removed (%s, %llu damaged records); it tries again",
+                  error_reason(prune->err), (unsigned long long)prune->damaged_count);
         due_merge(&prune->next_due, (struct optional_store_ms){true, engine_store_now(engine)});
     }
     due_merge(&prune->next_due, prune->due_elsewhere);
