@@ -25,6 +25,7 @@ IS_FULL = bool(os.environ.get("CLAIMD_TEST_FULL"))
 # A sanitizer makes everything several times as slow.
 PATIENCE_S = 120 if IS_SANITIZED else 60
 LOG_LINES_KEPT = 2000
+PREFIX = "claimd-test-"
 READY = re.compile(r"claimd \S+ listens on .*\(port (\d+)\)")
 
 
@@ -32,7 +33,7 @@ class Ended(AssertionError):
     """claimd has ended although the test needs it; the text is its log."""
 
 
-def temp_dir(prefix="claimd-test-"):
+def temp_dir(prefix=PREFIX):
     """A new directory on a disk: what is kept in memory survives nothing and proves nothing."""
     for parent in (os.environ.get("TMPDIR"), "/tmp", "/var/tmp"):
         if parent and os.access(parent, os.W_OK | os.X_OK) and not is_in_memory(parent):
@@ -173,8 +174,11 @@ class Claimd:
             self._join()
 
     def remove(self):
+        """Ends it and removes its store, and the directory of temp_dir() that it is in."""
         self.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        parent = self.directory.parent
+        shutil.rmtree(parent if parent.name.startswith(PREFIX) else self.directory,
+                      ignore_errors=True)
 
     def _read(self):
         with self._changed:
