@@ -16,10 +16,10 @@ void claim_record_init(struct claim_record *record, enum claim_state state,
 
 void claim_record_finish(struct claim_record *record, enum claim_state state,
                          const struct claim_context *context) {
-    int64_t expires_ms = time_add_ms(context->now.ms, context->policy->retention_ms);
+    struct store_ms expires_at = claim_deadline(context, context->policy->retention_ms);
     record->state = state;
     record->final_at = context->now;
-    record->expires_at = (struct optional_store_ms){true, {expires_ms}};
+    record->expires_at = (struct optional_store_ms){true, expires_at};
     record->payload = (struct claim_body){.present = false};
     record->updated_at = context->wall_now;
 }
@@ -28,7 +28,7 @@ void claim_record_bury(struct claim_record *record, const struct claim_context *
     struct optional_ms retention = context->policy->dead_letter_retention;
     record->state = CLAIM_DEAD_LETTERED;
     record->expires_at =
-        (struct optional_store_ms){retention.present, {time_add_ms(context->now.ms, retention.ms)}};
+        (struct optional_store_ms){retention.present, claim_deadline(context, retention.ms)};
     record->updated_at = context->wall_now;
 }
 

@@ -69,7 +69,10 @@ struct claim_command {
 
 // All that a decision may depend on besides the record and the command.
 struct claim_context {
-    struct store_ms now;
+    struct store_ms now; // rounded down: what a deadline is compared with
+    // 1 if time has gone on since `now`, else 0: new deadlines count from the next millisecond, so
+    // that no lease is shorter than it says, counted from before the request was sent.
+    int64_t now_rest_ms;
     struct wall_ms wall_now;
     const struct policy *policy;
     uint64_t token_next; // granted to the new attempt, if there is one

@@ -29,12 +29,12 @@ static void history_push(struct claim_record *record) {
     record->earlier[record->earlier_count++] = record->attempt;
 }
 
-static int64_t lease_end_ms(const struct claim_command *command,
-                            const struct claim_context *context) {
+static struct store_ms lease_end(const struct claim_command *command,
+                                 const struct claim_context *context) {
     const struct policy *policy = context->policy;
     int64_t lease_ms = command->lease.present ? command->lease.ms : policy->default_lease_ms;
     if (policy->max_hold.present && policy->max_hold.ms < lease_ms) lease_ms = policy->max_hold.ms;
-    return time_add_ms(context->now.ms, lease_ms);
+    return claim_deadline(context, lease_ms);
 }
 
 static enum err grant(const struct claim_command *command, const struct claim_context *context,
@@ -56,7 +56,7 @@ static enum err grant(const struct claim_command *command, const struct claim_co
     if (command->payload_ref.len > 0) record->payload_ref = command->payload_ref;
     if (command->event_time.present) record->event_time = command->event_time;
     record->granted_at = context->now;
-    record->lease_expires_at = (struct store_ms){lease_end_ms(command, context)};
+    record->lease_expires_at = lease_end(command, context);
     record->lapse_leads_to = context->policy->on_lapse;
     record->lapse_retries_max = context->policy->max_retries[RETRY_LAPSED];
     record->lapse_dead_retention = context->policy->dead_letter_retention;
@@ -101,8 +101,8 @@ static enum err reclaim(const struct claim_command *command, const struct claim_
     }
     record->state = CLAIM_DEAD_LETTERED;
     if (dead_retention.present) {
-        int64_t at_ms = time_add_ms(context->now.ms, dead_retention.ms);
-        record->expires_at = (struct optional_store_ms){true, {at_ms}};
+        record->expires_at =
+            (struct optional_store_ms){true, claim_deadline(context, dead_retention.ms)};
     }
     decision->outcome = CLAIM_DEAD_LETTER;
     return ERR_OK;

@@ -104,7 +104,7 @@ static void retry_later(struct claim_record *record, const struct claim_command 
                            ? command->retry_after.ms
                            : policy_backoff_ms(context->policy, failures, context->random);
     record->state = CLAIM_RETRYING;
-    record->next_attempt_at = (struct store_ms){time_add_ms(context->now.ms, delay_ms)};
+    record->next_attempt_at = claim_deadline(context, delay_ms);
 }
 
 static void bury(struct claim_record *record, const struct claim_command *command,
@@ -161,7 +161,7 @@ static enum err renew(const struct claim_command *command, const struct claim_co
     struct claim_record *record = &decision->record;
     const struct policy *policy = context->policy;
     int64_t lease_ms = command->lease.present ? command->lease.ms : policy->default_lease_ms;
-    int64_t until_ms = time_add_ms(context->now.ms, lease_ms);
+    int64_t until_ms = claim_deadline(context, lease_ms).ms;
     if (policy->max_hold.present) {
         int64_t hold_ms = time_add_ms(record->granted_at.ms, policy->max_hold.ms);
         if (context->now.ms >= hold_ms) return ERR_MAX_HOLD;

@@ -16,6 +16,13 @@ static inline void claim_count_up(uint32_t *count) {
     if (*count < UINT32_MAX) (*count)++;
 }
 
+// A deadline that lies so far ahead of the context's time.
+static inline struct store_ms claim_deadline(const struct claim_context *context,
+                                             int64_t ahead_ms) {
+    return (struct store_ms){
+        time_add_ms(time_add_ms(context->now.ms, context->now_rest_ms), ahead_ms)};
+}
+
 // Starts a record for an identity that has none.
 void claim_record_init(struct claim_record *record, enum claim_state state,
                        struct wall_ms wall_now);

@@ -25,10 +25,16 @@ const char *engine_verb_name(enum claim_verb verb) {
 
 // --- time ---------------------------------------------------------------------------------------
 
-struct store_ms engine_store_now(const struct engine *engine) {
+struct store_ms engine_store_now_rest(const struct engine *engine, int64_t *out_rest_ms) {
     struct boot_ns boot = time_boot(&engine->options.time);
-    int64_t elapsed_ms = (boot.ns - engine->base_boot.ns) / NS_PER_MS;
-    return (struct store_ms){time_add_ms(engine->base_store.ms, elapsed_ms)};
+    int64_t elapsed_ns = boot.ns - engine->base_boot.ns;
+    *out_rest_ms = elapsed_ns % NS_PER_MS == 0 ? 0 : 1;
+    return (struct store_ms){time_add_ms(engine->base_store.ms, elapsed_ns / NS_PER_MS)};
+}
+
+struct store_ms engine_store_now(const struct engine *engine) {
+    int64_t rest_ms;
+    return engine_store_now_rest(engine, &rest_ms);
 }
 
 struct wall_ms engine_wall_now(const struct engine *engine) {

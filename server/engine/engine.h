@@ -29,7 +29,8 @@ struct engine_op {
     // The engine fills these in before `done`. Views live until engine_op_release.
     enum err err;
     struct claim_decision decision;
-    struct store_ms now; // of the decision: deadlines are shown relative to it
+    struct store_ms now; // of the decision, rounded down: deadlines are shown relative to it
+    int64_t now_rest_ms; // 1 if it was rounded, else 0
     struct wall_ms wall_now;
 
     struct engine_op_private *engine;

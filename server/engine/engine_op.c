@@ -426,10 +426,11 @@ static void op_decide(struct engine_op_private *private) {
         op_list_push(&engine->stalled, private);
         return;
     }
-    op->now = engine_store_now(engine);
+    op->now = engine_store_now_rest(engine, &op->now_rest_ms);
     op->wall_now = engine_wall_now(engine);
     struct claim_context context = {
         .now = op->now,
+        .now_rest_ms = op->now_rest_ms,
         .wall_now = op->wall_now,
         .policy = engine->options.policy,
         .token_next = engine->token_next,

@@ -105,7 +105,9 @@ Google__Protobuf__Duration *rpc_reply_duration(struct rpc_reply *reply, int64_t 
 
 Google__Protobuf__Duration *rpc_reply_remaining(struct rpc_reply *reply, const struct engine_op *op,
                                                 struct store_ms at, int64_t min_ms) {
-    return rpc_reply_duration(reply, time_sub_ms(at.ms, op->now.ms), min_ms);
+    // Never more than is left: what is told as a duration counts from the next millisecond.
+    int64_t left_ms = time_sub_ms(time_sub_ms(at.ms, op->now.ms), op->now_rest_ms);
+    return rpc_reply_duration(reply, left_ms, min_ms);
 }
 
 Claimd__V1__Lease *rpc_reply_lease(struct rpc_reply *reply, const struct engine_op *op) {

@@ -16,8 +16,6 @@ import math
 import sys
 
 MS = 1_000_000
-# claimd counts store time in whole milliseconds.
-TICK = 1 * MS
 LAPSED_MAX = 10  # retries after lapses in the default policy
 
 ENDS = {"complete": "COMPLETED", "reject": "REJECTED", "fail": "FAILED", "release": "RELEASED"}
@@ -213,7 +211,7 @@ class KeyHistory:
         left, lease = grant.ack.number("left"), grant.ack.number("lease")
         if left > lease:
             self.report("lease", "longer than asked for", grant.ack)
-        if left < lease - TICK // MS and grant.call == grant.ack.call and not grant.ack.repeated:
+        if left < lease and grant.call == grant.ack.call and not grant.ack.repeated:
             self.report("lease", "shorter than asked for", grant.ack)
 
     def _check_exclusive(self, before, after):
@@ -221,7 +219,7 @@ class KeyHistory:
         that one was ended, or may have been."""
         until = min([before.lease_until] +
                     [op.call for op in self.ends[before.token]])
-        if after.ret < until - TICK:
+        if after.ret < until:
             self.report("two holders", f"taken over {(until - after.ret) / MS:.3f} ms too early",
                         before.ack, after.ack)
 
@@ -275,7 +273,7 @@ class KeyHistory:
             if not op.ok:
                 continue
             self._check_current(op, op.token)
-            if op.number("left") < op.number("lease") - TICK // MS and not op.repeated:
+            if op.number("left") < op.number("lease") and not op.repeated:
                 self.report("lease", "renewed for less than asked for", op)
             ended = [end for end in self.ends[op.token] if end.ok and end.ret < op.call]
             if ended:
@@ -443,7 +441,7 @@ class KeyHistory:
                 if state == "PROCESSING" and attempt == grant.attempt:
                     self.report("lost", "the attempt had ended", end, op)
                 delay = int(end.get("retry_after", 0))
-                due = end.call + delay * MS - TICK
+                due = end.call + delay * MS
                 if delay and end.get("replayed") == "0" and op.outcome == "CLAIMED" and \
                         attempt == grant.attempt + 1 and op.ret < due:
                     self.report("delay", f"{(due - op.ret) / MS:.3f} ms too early", end, op)

@@ -13,17 +13,20 @@ static bool stored;
 static struct claim_decision decision;
 static struct policy policy;
 static int64_t now_ms;
+static int64_t now_rest_ms;
 static uint64_t token_last;
 
 static void set_up(void) {
     stored = false;
     now_ms = 1000;
+    now_rest_ms = 0;
     token_last = 500;
     policy = policy_default;
 }
 
 static enum err run(struct claim_command command) {
     struct claim_context context = {.now = {now_ms},
+                                    .now_rest_ms = now_rest_ms,
                                     .wall_now = {WALL + now_ms},
                                     .policy = &policy,
                                     .token_next = token_last + 1};
@@ -159,6 +162,26 @@ START_TEST(test_poison_and_the_unknown) {
 END_TEST
 
 // What the caller has to keep out is a bug where it gets in.
+// Half a millisecond after 1000: what is granted now must not end before 31000.5.
+START_TEST(test_no_deadline_is_shorter_than_it_says) {
+    now_rest_ms = 1;
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_int_eq(decision.record.lease_expires_at.ms, 31001);
+    struct claim_command renew = {
+        .verb = CLAIM_RENEW, .token = 501, .lease = {.present = true, .ms = 40000}};
+    ck_assert_int_eq(run(renew), ERR_OK);
+    ck_assert_int_eq(decision.record.lease_expires_at.ms, 41001);
+    ck_assert_int_eq(failure(FAIL_TRANSIENT), ERR_OK);
+    ck_assert_int_eq(decision.record.next_attempt_at.ms, 2001);
+    now_ms = 2000; // and half of one: still too early
+    ck_assert_int_eq(begin(), CLAIM_NOT_YET);
+    now_ms = 2001;
+    ck_assert_int_eq(begin(), CLAIM_CLAIMED);
+    ck_assert_int_eq(complete(502, "paid"), ERR_OK);
+    ck_assert_int_eq(decision.record.expires_at.at.ms, 2002 + 604800000);
+}
+END_TEST
+
 // A count that starts again at 0 would let a lapse over the limit pass.
 START_TEST(test_counts_stay_at_the_largest_number) {
     policy.max_retries[RETRY_LAPSED] = 10;
@@ -232,6 +255,7 @@ int main(void) {
     tcase_add_test(tcase, test_work_that_kills_its_workers_is_buried);
     tcase_add_test(tcase, test_delays_grow_over_all_kinds_and_the_limit_buries);
     tcase_add_test(tcase, test_poison_and_the_unknown);
+    tcase_add_test(tcase, test_no_deadline_is_shorter_than_it_says);
     tcase_add_test(tcase, test_counts_stay_at_the_largest_number);
     tcase_add_test(tcase, test_a_repeat_is_judged_by_its_own_arguments);
     tcase_add_test_raise_signal(tcase, test_an_unknown_verb_removes_nothing, SIGABRT);
