@@ -107,10 +107,14 @@ static bool is_idle(void *arg) {
     return engine_is_idle(fixture->engine);
 }
 
+void fixture_become_idle(struct engine_fixture *fixture) {
+    fixture_turn_until(fixture, is_idle, fixture);
+}
+
 void fixture_close(struct engine_fixture *fixture) {
     if (fixture->engine == NULL) return;
     engine_drain(fixture->engine);
-    fixture_turn_until(fixture, is_idle, fixture);
+    fixture_become_idle(fixture);
     engine_destroy(fixture->engine);
     fixture->engine = NULL;
     store_close(fixture->store);

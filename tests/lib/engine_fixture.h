@@ -70,6 +70,8 @@ void fixture_wait_for_job(struct engine_fixture *fixture);
 // Turns until nothing more can happen before the clock moves or a test acts: every call is answered
 // or parked, every group applied, no retention pass under way.
 void fixture_settle(struct engine_fixture *fixture);
+// Turns until nothing is left at all, threads of prunes and retention included: engine_is_idle.
+void fixture_become_idle(struct engine_fixture *fixture);
 // Moves the clock and settles.
 void fixture_advance(struct engine_fixture *fixture, int64_t ms);
 

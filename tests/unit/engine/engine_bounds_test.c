@@ -382,7 +382,7 @@ START_TEST(draining_ends_claims_and_begins_none) {
     answer = fixture_release(&fixture, "other", other_token);
     FIXTURE_EXPECT_ERR(answer, ERR_OK);
     fixture_settle(&fixture);
-    ck_assert(engine_is_idle(fixture.engine));
+    fixture_become_idle(&fixture);
     ck_assert_uint_eq(fixture_stats(&fixture).begins_refused, 1);
 }
 END_TEST
@@ -398,7 +398,7 @@ START_TEST(what_was_under_way_is_answered) {
     engine_drain(fixture.engine);
     fixture_settle(&fixture);
     for (int i = 0; i < 50; i++) fixture_expect_outcome(&calls[i].answer, CLAIM_CLAIMED);
-    ck_assert(engine_is_idle(fixture.engine));
+    fixture_become_idle(&fixture);
 }
 END_TEST
 

