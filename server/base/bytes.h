@@ -31,8 +31,8 @@ bool bytes_has_control(struct bytes text);
 // The longest prefix of valid UTF-8 text that is at most max bytes and ends at a character.
 struct bytes bytes_cut_utf8(struct bytes text, size_t max);
 
-// An owned, growable buffer. Zero-initialised is empty and valid. A failed allocation sets `failed`,
-// later writes do nothing, and the owner checks once at the end.
+// An owned, growable buffer. Zero-initialised is empty and valid. A failed allocation sets
+// `failed`, later writes do nothing, and the owner checks once at the end.
 struct buf {
     uint8_t *data;
     size_t len;

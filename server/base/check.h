@@ -1,7 +1,7 @@
 // Assertions that stay on in release builds.
 //
-// A failed CHECK is a bug in claimd: it prints where and aborts. Never CHECK bytes that came from the
-// network or the disk; those are ERR_CORRUPT or an invalid argument.
+// A failed CHECK is a bug in claimd: it prints where and aborts. Never CHECK bytes that came from
+// the network or the disk; those are ERR_CORRUPT or an invalid argument.
 #pragma once
 
 #include <stddef.h>

@@ -15,5 +15,6 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 
 // Logs and ends the process at once, without running destructors: for failures after which nothing
-// that this process believes may be relied on (a failed write or sync). Exit status 70 (EX_SOFTWARE).
+// that this process believes may be relied on (a failed write or sync). Exit status 70
+// (EX_SOFTWARE).
 _Noreturn void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));

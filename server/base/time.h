@@ -1,4 +1,5 @@
-// The three kinds of time, as types that cannot be mixed, and the only clock readings of the server.
+// The three kinds of time, as types that cannot be mixed, and the only clock readings of the
+// server.
 //
 // wall_ms is for people; store_ms decides every deadline; both are explained in docs/SEMANTICS.md,
 // "Time". Boot time (CLOCK_BOOTTIME) is what store time advances by, and times timeouts in the

@@ -2,8 +2,9 @@
 //
 // The engine closes a group and submits it; commit orders it, makes it durable through the sink's
 // apply (one node: one synced write; a cluster: a log entry on a majority, then the same write) and
-// hands it back through commit_take_done. One group is under way at a time; the next one forms behind
-// it. Failing to write ends the process: nothing that it believes could be relied on afterwards.
+// hands it back through commit_take_done. One group is under way at a time; the next one forms
+// behind it. Failing to write ends the process: nothing that it believes could be relied on
+// afterwards.
 //
 // Threads: submit and take_done belong to the engine thread; apply is called from whichever thread
 // writes, one call at a time, in position order; wake may be called from any thread.

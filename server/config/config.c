@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 
 enum option_kind { OPTION_TEXT, OPTION_FLAG, OPTION_BYTES, OPTION_DURABILITY };
@@ -95,6 +96,7 @@ static enum err option_set(const struct option_row *row, const char *value, stru
                          row->name, value);
         return ERR_INVALID_ARGUMENT;
     case OPTION_DURABILITY:
+        CHECK(value != NULL); // the row has a value_name
         *(bool *)field = strcmp(value, "relaxed") == 0;
         if (*(bool *)field || strcmp(value, "full") == 0) return ERR_OK;
         error_detail_set(detail, "--durability %s: must be full or relaxed", value);

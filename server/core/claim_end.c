@@ -151,9 +151,8 @@ static void fail(struct claim_record *record, const struct claim_command *comman
         }
         return;
     case FAIL_LAPSED:
-        break;
+        CHECK(command->fail_kind != FAIL_LAPSED); // a client cannot report a lapse
     }
-    CHECK(command->fail_kind != FAIL_LAPSED); // a client cannot report a lapse
 }
 
 static enum err renew(const struct claim_command *command, const struct claim_context *context,

@@ -37,5 +37,6 @@ void claim_record_bury(struct claim_record *record, const struct claim_context *
 // Stores a result with its digest; an absent one leaves the record as it is.
 void claim_record_set_result(struct claim_record *record, const struct claim_body *result);
 
-// Forgets token, remembered verb and whether a lapse made the state: a person or a successor decided.
+// Forgets token, remembered verb and whether a lapse made the state: a person or a successor
+// decided.
 void claim_record_forget_token(struct claim_record *record);

@@ -51,6 +51,6 @@ extern const struct policy policy_default;
 // True if the count-th counted failure of a kind is one too many under a limit.
 bool policy_is_exhausted(int32_t retries_max, uint32_t count);
 
-// The delay after the failure_count-th failure (from 1): first, doubled each time, at most max, less
-// a random part of up to jitter per cent. Saturates; never negative.
+// The delay after the failure_count-th failure (from 1): first, doubled each time, at most max,
+// less a random part of up to jitter per cent. Saturates; never negative.
 int64_t policy_backoff_ms(const struct policy *policy, uint32_t failure_count, uint64_t random);

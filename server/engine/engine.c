@@ -121,8 +121,8 @@ static void disk_look(struct engine *engine) {
 
 static void high_water_run(struct job *job) {
     struct engine *engine = CONTAINER_OF(job, struct engine, high_water_job);
-    // A failed sync of the mark loses no claim; the store logs it, the next one may succeed, and the
-    // mark then covers less until it does.
+    // A failed sync of the mark loses no claim; the store logs it, the next one may succeed, and
+    // the mark then covers less until it does.
     enum err err = store_sync_high_water(engine->options.store);
     (void)err;
 }

@@ -1,11 +1,12 @@
 // The engine: takes commands, holds one key's latch from decision to durable, answers each once.
 //
-// An operation's way: latch -> read -> core decides -> (changed? group -> commit -> applied) -> done.
-// Reads that miss the cache go to the readers and come back; operations that may wait are parked off
-// the latch. The engine never does I/O on its own thread, save for writing a lone small group.
+// An operation's way: latch -> read -> core decides -> (changed? group -> commit -> applied) ->
+// done. Reads that miss the cache go to the readers and come back; operations that may wait are
+// parked off the latch. The engine never does I/O on its own thread, save for writing a lone small
+// group.
 //
-// Threads: one engine thread calls everything here, except where said. `wake` may be called from any
-// thread and must make the engine thread call engine_turn soon.
+// Threads: one engine thread calls everything here, except where said. `wake` may be called from
+// any thread and must make the engine thread call engine_turn soon.
 #pragma once
 
 #include "base/time.h"
@@ -58,7 +59,8 @@ MUST_CHECK enum err engine_create(const struct engine_options *options, struct e
 void engine_destroy(struct engine *engine);
 
 // Takes an operation. Its `done` runs exactly once, from engine_turn, never inside this call; also
-// when it is refused (QUEUE_FULL, DISK_RESERVE, DRAINING). ERR_NO_MEMORY: not taken, `done` never runs.
+// when it is refused (QUEUE_FULL, DISK_RESERVE, DRAINING). ERR_NO_MEMORY: not taken, `done` never
+// runs.
 MUST_CHECK enum err engine_submit(struct engine *engine, struct engine_op *op);
 
 // The caller's client went away: a parked operation ends now with ERR_CANCELLED, others go on. Not

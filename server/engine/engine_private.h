@@ -120,8 +120,8 @@ struct engine {
 struct wall_ms engine_wall_now(const struct engine *engine);
 // The store's time, rounded down; the rest is 1 if it was not a whole millisecond, else 0.
 struct store_ms engine_store_now_rest(const struct engine *engine, int64_t *out_rest_ms);
-// Notes what a stored record's deadlines mean for marks, the sweep and retention. renewed: it is the
-// same attempt as before, whose deadline has been noted and only lies further off now.
+// Notes what a stored record's deadlines mean for marks, the sweep and retention. renewed: it is
+// the same attempt as before, whose deadline has been noted and only lies further off now.
 void engine_note_deadlines(struct engine *engine, const struct claim_record *record,
                            const struct identity *identity, bool renewed);
 // The next retention pass comes no later than this, nor sooner than LIMIT_RETENTION_PAUSE_MS after

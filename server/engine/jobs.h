@@ -39,7 +39,8 @@ void jobs_deinit(struct jobs *jobs);
 
 // Engine thread. The job must live until it comes back.
 void jobs_submit(struct jobs *jobs, struct job *job);
-// Hands back a job from another thread that did its work itself; `finish` runs on the engine thread.
+// Hands back a job from another thread that did its work itself; `finish` runs on the engine
+// thread.
 void jobs_post_done(struct jobs *jobs, struct job *job);
 // A list (by next) of the jobs that are done, in order; NULL if none. Engine thread.
 struct job *jobs_take_done(struct jobs *jobs);

@@ -2,7 +2,8 @@
 //
 //   thread: fill the chunk -> post it -> wait for may_go
 //   engine: start an operation for each candidate -> all done -> report -> may_go
-// After its last chunk the thread gives space back to the disk and posts its exit; the engine joins.
+// After its last chunk the thread gives space back to the disk and posts its exit; the engine
+// joins.
 #include "engine/prune.h"
 
 #include <pthread.h>
@@ -168,8 +169,8 @@ static enum err walk_all(struct prune *prune) {
 
 static void thread_exited(struct job *job, void *context);
 
-// The disk has its space back when files are rewritten, which is worth it for many records, and where
-// room is short: claims may wait for it.
+// The disk has its space back when files are rewritten, which is worth it for many records, and
+// where room is short: claims may wait for it.
 static bool is_worth_compacting(struct prune *prune) {
     const struct engine_options *options = &prune->engine->options;
     uint64_t free_bytes;

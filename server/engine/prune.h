@@ -1,8 +1,8 @@
 // Prune and retention: remove final records by walking them in key order, off the engine thread.
 //
-// A scan thread walks the done family under one view and hands candidates, a chunk at a time, to the
-// engine, which deletes each under its latch; a record that changed since the view is read again.
-// One chunk is under way at a time: that paces it.
+// A scan thread walks the done family under one view and hands candidates, a chunk at a time, to
+// the engine, which deletes each under its latch; a record that changed since the view is read
+// again. One chunk is under way at a time: that paces it.
 #pragma once
 
 #include "engine/engine.h"
@@ -23,8 +23,8 @@ struct prune_request {
     struct wall_ms before;
     bool dry_run;
     bool force;
-    // Called from engine_turn after each chunk, and last with progress.done. The engine goes on with
-    // the next chunk only after prune_continue, so that a slow reader slows its own prune.
+    // Called from engine_turn after each chunk, and last with progress.done. The engine goes on
+    // with the next chunk only after prune_continue, so that a slow reader slows its own prune.
     void (*progress)(struct prune_request *request, const struct prune_progress *progress);
     struct prune *prune;
 };

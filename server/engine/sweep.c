@@ -1,9 +1,10 @@
 // The sweep: writes down what time alone has made of open records.
 //
-// Each grant whose lapse would be a transition, and each dead letter that expires, has a deadline in
-// the engine's timers; when it comes, a CLAIM_SETTLE goes the way of every operation. There is one for
-// each grant: renewals add none, the sweep finds the newer deadline when it looks. A deadline that
-// finds no memory is no loss of truth: whoever reads the record sees the transition all the same.
+// Each grant whose lapse would be a transition, and each dead letter that expires, has a deadline
+// in the engine's timers; when it comes, a CLAIM_SETTLE goes the way of every operation. There is
+// one for each grant: renewals add none, the sweep finds the newer deadline when it looks. A
+// deadline that finds no memory is no loss of truth: whoever reads the record sees the transition
+// all the same.
 #include <string.h>
 
 #include "base/check.h"

@@ -1,8 +1,8 @@
 // The gRPC server: one completion queue, one thread, and that thread is the engine's.
 //
 // Owns the port, every call, and the thread. Creates nothing in the store: the engine is made by
-// rpc_server_start, since it wakes through the completion queue. Start and drain are called by main's
-// thread; everything else happens inside.
+// rpc_server_start, since it wakes through the completion queue. Start and drain are called by
+// main's thread; everything else happens inside.
 #pragma once
 
 #include "engine/engine.h"
@@ -26,5 +26,6 @@ MUST_CHECK enum err rpc_server_start(const struct rpc_server_options *options,
 int rpc_server_port(const struct rpc_server *server);
 
 // Clean stop, bounded: health says NOT_SERVING, beginnings are refused and ends still taken for
-// LIMIT_DRAIN_NOTICE_MS, the port is closed, running calls have LIMIT_DRAIN_MS to end. Frees the server.
+// LIMIT_DRAIN_NOTICE_MS, the port is closed, running calls have LIMIT_DRAIN_MS to end. Frees the
+// server.
 void rpc_server_drain(struct rpc_server *server);

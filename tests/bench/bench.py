@@ -112,17 +112,19 @@ class Bench:
         return result
 
     def redis_load(self, server, outstanding, calls):
-        """SET key v NX PX 30000 on fresh keys: redis-benchmark repeats its numbers in every process,
-        so each run has a prefix of its own; a SET that meets a key would write and sync nothing."""
+        """SET key v NX PX 30000 on fresh keys: redis-benchmark repeats its numbers in every
+        process, so each run has a prefix of its own; a SET that meets a key would write and sync
+        nothing."""
         prefix = f"b{random.getrandbits(48):012x}"
         self.redis_cli(server, "FLUSHALL")
         done = subprocess.run(
             ["redis-benchmark", "-p", str(server.port), "-c", str(outstanding), "-n", str(calls),
-             "-r", "2000000000", "--csv", "SET", prefix + ":__rand_int__", "v", "NX", "PX", "30000"],
+             "-r", "2000000000", "--csv",
+             "SET", prefix + ":__rand_int__", "v", "NX", "PX", "30000"],
             check=True, capture_output=True, text=True)
         keys = int(self.redis_cli(server, "DBSIZE"))
         if keys < calls * 0.99:
-            raise SystemExit(f"bench: Redis wrote {keys} keys in {calls} calls: not what is measured")
+            raise SystemExit(f"bench: Redis wrote {keys} keys in {calls} calls: not the same work")
         return float(done.stdout.strip().splitlines()[-1].split(",")[1].strip('"'))
 
     def redis_cli(self, server, command):
@@ -145,7 +147,8 @@ class Bench:
             "target": target, "runs": len(ours)})
         spread = sorted(o / p for o, p in zip(ours, peer))
         print(f"{name}: {statistics.median(ours):.1f} vs {statistics.median(peer):.1f} {unit}, "
-              f"ratio {ratio:.2f} ({spread[0]:.2f} to {spread[-1]:.2f}), target {target}", flush=True)
+              f"ratio {ratio:.2f} ({spread[0]:.2f} to {spread[-1]:.2f}), target {target}",
+              flush=True)
 
     # --- the measures ---------------------------------------------------------------------------
 
@@ -175,14 +178,15 @@ class Bench:
             trivial_us = self.load(server, "noop", 1, calls)["p50_us"]
             ours.append(self.load(server, "begin", 1, calls)["p50_us"])
             floor.append(sync_us + trivial_us)
-        self.note("one client: median Begin vs fdatasync + trivial call", ours, floor, "us", "<= 1.5")
+        self.note("one client: median Begin vs fdatasync + trivial call", ours, floor, "us",
+                  "<= 1.5")
 
     def memory(self):
         server = self.start_claimd("memory")
         try:
             self.load(server, "begin", 256, int(1_000_000 * self.scale))
-            self.note("peak RSS over 1 M claims vs 300 MiB", [server.peak_rss_mib()], [300.0], "MiB",
-                      "< 1")
+            self.note("peak RSS over 1 M claims vs 300 MiB", [server.peak_rss_mib()], [300.0],
+                      "MiB", "< 1")
         finally:
             server.stop()
 
@@ -209,7 +213,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5, help="rounds of each measure (default 5)")
     parser.add_argument("--quick", action="store_true", help="a fifth of the calls")
     parser.add_argument("--json", metavar="FILE", help="also write the measures there")
-    parser.add_argument("--dir", default=None, help="where to put the stores (default: a temporary one)")
+    parser.add_argument("--dir", default=None,
+                        help="where to put the stores (default: a temporary one)")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="claimd-bench-", dir=options.dir)
     bench = Bench(options.build, folder, options.runs, options.quick)

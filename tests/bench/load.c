@@ -4,8 +4,8 @@
 //        [--prefix TEXT]
 //
 // Prints one JSON object: calls, errors, seconds, rate, latency percentiles in microseconds. Fresh
-// keys in every run: the prefix is random unless given. It uses gRPC's C core directly, so that what
-// is measured is the server and as little client as can be.
+// keys in every run: the prefix is random unless given. It uses gRPC's C core directly, so that
+// what is measured is the server and as little client as can be.
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/grpc.h>
@@ -198,9 +198,13 @@ static int compare_u32(const void *a, const void *b) {
 }
 
 static uint64_t number(const char *value) {
-    char *end;
-    unsigned long long parsed = strtoull(value, &end, 10);
-    if (*value == '\0' || *end != '\0' || parsed == 0) die("a number above 0 is wanted");
+    uint64_t parsed = 0;
+    for (const char *at = value; *at != '\0'; at++) {
+        bool fits = *at >= '0' && *at <= '9' && parsed < UINT64_MAX / 10;
+        if (!fits) die("a number above 0 is wanted");
+        parsed = parsed * 10 + (uint64_t)(*at - '0');
+    }
+    if (parsed == 0) die("a number above 0 is wanted");
     return parsed;
 }
 

@@ -26,9 +26,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bench_sync FILE N\n");
         return 2;
     }
-    char *end;
-    unsigned long long count = strtoull(argv[2], &end, 10);
-    if (*end != '\0' || count == 0 || count > 1000000) {
+    unsigned long long count = 0;
+    for (const char *at = argv[2]; *at >= '0' && *at <= '9' && count <= 1000000; at++) {
+        count = count * 10 + (unsigned long long)(*at - '0');
+    }
+    if (count == 0 || count > 1000000) {
         fprintf(stderr, "bench_sync: N is 1 to 1000000\n");
         return 2;
     }

@@ -1,5 +1,5 @@
-"""libclaimd as a stranger meets it: installed somewhere, found by pkg-config, compiled against as C99
-and as C++, linked shared and static, and exporting what its headers declare and nothing else."""
+"""libclaimd as a stranger meets it: installed somewhere, found by pkg-config, compiled against as
+C99 and as C++, linked shared and static, exporting what its headers declare and nothing else."""
 import os
 import re
 import shutil

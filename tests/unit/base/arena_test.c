@@ -61,8 +61,8 @@ START_TEST(test_reset_lets_a_large_first_block_go) {
 }
 END_TEST
 
-// A request with a large body has a large first block and small ones behind it. They were freed twice;
-// the sanitizers tell.
+// A request with a large body has a large first block and small ones behind it. They were freed
+// twice; the sanitizers tell.
 START_TEST(test_reset_lets_a_large_first_block_and_its_successors_go) {
     struct arena arena = {0};
     ck_assert_ptr_nonnull(arena_alloc(&arena, 100000));
