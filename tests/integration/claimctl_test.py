@@ -407,7 +407,10 @@ class Absent(Base):
             self.server.process.send_signal(signal.SIGCONT)
         self.assertEqual((code, out), (3, ""))
         error = json.loads(err)["error"]
-        self.assertEqual(error["code"], "DEADLINE_EXCEEDED")
+        # On a slow machine the time is up before the connection is: then it is UNAVAILABLE.
+        self.assertIn(error["code"], ("DEADLINE_EXCEEDED", "UNAVAILABLE"))
+        if error["code"] == "UNAVAILABLE":
+            return
         self.assertNotIn("maybe_happened", error)
 
     def test_a_restart_is_waited_for_and_people_are_told(self):

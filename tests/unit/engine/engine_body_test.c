@@ -83,9 +83,12 @@ START_TEST(results_come_back_from_wherever_they_are) {
     uint64_t missed = fixture_stats(&fixture).reads_missed;
     expect_results();
     ck_assert_uint_gt(fixture_stats(&fixture).reads_missed, missed);
-    missed = fixture_stats(&fixture).reads_missed;
-    expect_results();
-    ck_assert_uint_eq(fixture_stats(&fixture).reads_missed, missed); // now in the cache
+    // Now they are in the cache, as soon as RocksDB has stopped rewriting what was flushed.
+    for (int round = 0; fixture_stats(&fixture).reads_missed != missed; round++) {
+        ck_assert_int_lt(round, 100);
+        missed = fixture_stats(&fixture).reads_missed;
+        expect_results();
+    }
     fixture_reopen(&fixture);
     expect_results();
     fixture_crash(&fixture);
