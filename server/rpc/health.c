@@ -36,8 +36,7 @@ static const char *service_of(struct rpc_call *call) {
     struct rpc_fault fault = {0};
     struct bytes wire;
     ProtobufCMessage *message = NULL;
-    enum err err = rpc_call_request(call, &wire);
-    if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
+    enum err err = rpc_call_request(call, &wire, &fault);
     if (err == ERR_OK && wire.len > LIMIT_LASTING_REQUEST_BYTES_MAX) {
         err = ERR_INVALID_ARGUMENT;
         rpc_fault_set(&fault, "request", "16 KiB", "the request is longer than 16 KiB");
@@ -47,8 +46,7 @@ static const char *service_of(struct rpc_call *call) {
                               &call->arena, &message, &fault);
     }
     if (err != ERR_OK) {
-        rpc_call_end(call, &(struct rpc_status_cause){
-                               .err = err, .fault = err == ERR_INVALID_ARGUMENT ? &fault : NULL});
+        rpc_call_refuse(call, err, &fault);
         return NULL;
     }
     return ((Grpc__Health__V1__HealthCheckRequest *)message)->service;
@@ -58,7 +56,7 @@ void health_check_handle(struct rpc_call *call) {
     const char *service = service_of(call);
     if (service == NULL) return;
     if (!service_is_known(service)) {
-        rpc_call_end(call, &(struct rpc_status_cause){.err = ERR_NOT_FOUND});
+        rpc_call_refuse(call, ERR_NOT_FOUND, NULL);
         return;
     }
     struct rpc_reply reply;
@@ -95,7 +93,7 @@ static void watcher_update(struct rpc_call *call) {
     }
     if (server->phase >= RPC_CLOSING) {
         // An open stream would hold up the drain.
-        rpc_call_end(call, &(struct rpc_status_cause){.err = ERR_DRAINING});
+        rpc_call_refuse(call, ERR_DRAINING, NULL);
         watcher_remove(call);
     }
 }
@@ -107,7 +105,7 @@ void health_watch_handle(struct rpc_call *call) {
     const char *service = service_of(call);
     if (service == NULL) return;
     if (server->watcher_count >= LIMIT_WATCHES_MAX) {
-        rpc_call_end(call, &(struct rpc_status_cause){.err = ERR_QUEUE_FULL});
+        rpc_call_refuse(call, ERR_QUEUE_FULL, NULL);
         return;
     }
     call->watched_status = service_is_known(service) ? status_now(server) : SERVICE_UNKNOWN;

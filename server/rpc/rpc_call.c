@@ -111,7 +111,7 @@ bool rpc_call_hold_bytes(struct rpc_call *call, size_t len) {
     return true;
 }
 
-enum err rpc_call_request(struct rpc_call *call, struct bytes *out) {
+static enum err request_flatten(struct rpc_call *call, struct bytes *out) {
     *out = (struct bytes){0};
     if (call->request == NULL) return ERR_OK;
     size_t len = grpc_byte_buffer_length(call->request);
@@ -133,6 +133,12 @@ enum err rpc_call_request(struct rpc_call *call, struct bytes *out) {
     if (pos > len) return ERR_INVALID_ARGUMENT;
     *out = (struct bytes){flat, pos};
     return ERR_OK;
+}
+
+enum err rpc_call_request(struct rpc_call *call, struct bytes *out, struct rpc_fault *out_fault) {
+    enum err err = request_flatten(call, out);
+    if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(out_fault, "request", NULL, "cannot be read");
+    return err;
 }
 
 void rpc_call_request_free(struct rpc_call *call) {
@@ -262,4 +268,11 @@ void rpc_call_end(struct rpc_call *call, const struct rpc_status_cause *cause) {
     put_initial(call, ops, &count);
     put_status(call, cause == NULL ? NULL : &status, ops, &count);
     send_batch(call, ops, count);
+}
+
+void rpc_call_refuse(struct rpc_call *call, enum err err, const struct rpc_fault *fault) {
+    rpc_call_end(call,
+                 &(struct rpc_status_cause){.err = err,
+                                            .fault = err == ERR_INVALID_ARGUMENT ? fault : NULL,
+                                            .policy = call->server->info.policy});
 }

@@ -78,8 +78,10 @@ bool rpc_call_post(struct rpc_server *server, const struct rpc_method *method, v
 // Counts bytes that the call keeps until its end. False if all calls together keep too many.
 MUST_CHECK bool rpc_call_hold_bytes(struct rpc_call *call, size_t len);
 
-// The request's bytes, in one piece, in the arena. ERR_QUEUE_FULL if calls keep too many already.
-MUST_CHECK enum err rpc_call_request(struct rpc_call *call, struct bytes *out);
+// The request's bytes, in one piece, in the arena. ERR_QUEUE_FULL if calls keep too many already;
+// ERR_INVALID_ARGUMENT with *out_fault; ERR_NO_MEMORY.
+MUST_CHECK enum err rpc_call_request(struct rpc_call *call, struct bytes *out,
+                                     struct rpc_fault *out_fault);
 void rpc_call_request_free(struct rpc_call *call);
 
 // Starts watching for the client's going away; `gone` is then called.
@@ -91,6 +93,9 @@ void rpc_call_reply(struct rpc_call *call, const struct rpc_reply *reply);
 void rpc_call_send(struct rpc_call *call, const struct rpc_reply *reply);
 // Ends a call with an error, or a stream with ERR_OK (cause NULL).
 void rpc_call_end(struct rpc_call *call, const struct rpc_status_cause *cause);
+
+// Ends a call that nothing came of; fault tells of an invalid argument and may else be NULL.
+void rpc_call_refuse(struct rpc_call *call, enum err err, const struct rpc_fault *fault);
 
 // Takes and gives back a hold. The last one recycles the call.
 void rpc_call_hold(struct rpc_call *call);

@@ -49,8 +49,7 @@ void rpc_prune_handle(struct rpc_call *call) {
     struct rpc_server *server = call->server;
     struct rpc_fault fault = {0};
     struct bytes wire;
-    enum err err = rpc_call_request(call, &wire);
-    if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
+    enum err err = rpc_call_request(call, &wire, &fault);
     if (err == ERR_OK) err = rpc_decode_prune(wire, &call->arena, &call->prune, &fault);
     rpc_call_request_free(call);
     if (err == ERR_OK) {
@@ -60,10 +59,7 @@ void rpc_prune_handle(struct rpc_call *call) {
         err = prune_start(server->engine, &call->prune);
     }
     if (err != ERR_OK) {
-        rpc_call_end(
-            call, &(struct rpc_status_cause){.err = err,
-                                             .fault = err == ERR_INVALID_ARGUMENT ? &fault : NULL,
-                                             .policy = server->info.policy});
+        rpc_call_refuse(call, err, &fault);
         return;
     }
     rpc_call_watch_close(call);

@@ -5,11 +5,6 @@
 #include "base/limits.h"
 #include "rpc/rpc_private.h"
 
-static void refuse(struct rpc_call *call, enum err err, const struct rpc_fault *fault) {
-    rpc_call_end(call, &(struct rpc_status_cause){
-                           .err = err, .fault = fault, .policy = call->server->info.policy});
-}
-
 // A wait ends before the call's own deadline, early enough for the answer to arrive.
 static void clamp_wait(struct rpc_call *call) {
     if (!call->op.wait.present) return;
@@ -39,7 +34,7 @@ static void op_done(struct engine_op *op) {
         if (fits || op->decision.change != CLAIM_UNCHANGED) {
             rpc_call_reply(call, &reply);
         } else {
-            rpc_call_end(call, &(struct rpc_status_cause){.err = ERR_QUEUE_FULL});
+            rpc_call_refuse(call, ERR_QUEUE_FULL, NULL);
         }
     } else {
         rpc_call_end(call, &(struct rpc_status_cause){
@@ -52,8 +47,7 @@ static void op_done(struct engine_op *op) {
 void rpc_unary_handle(struct rpc_call *call) {
     struct rpc_fault fault = {0};
     struct bytes wire;
-    enum err err = rpc_call_request(call, &wire);
-    if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
+    enum err err = rpc_call_request(call, &wire, &fault);
     if (err == ERR_OK) err = call->method->decode(wire, &call->arena, &call->op, &fault);
     rpc_call_request_free(call);
     if (err == ERR_OK && call->op.wait.present && wire.len > LIMIT_LASTING_REQUEST_BYTES_MAX) {
@@ -61,7 +55,7 @@ void rpc_unary_handle(struct rpc_call *call) {
         rpc_fault_set(&fault, "request", "16 KiB", "the request is too long to wait with");
     }
     if (err != ERR_OK) {
-        refuse(call, err, err == ERR_INVALID_ARGUMENT ? &fault : NULL);
+        rpc_call_refuse(call, err, &fault);
         return;
     }
     CHECK(call->op.command.verb == call->method->verb);
@@ -74,7 +68,7 @@ void rpc_unary_handle(struct rpc_call *call) {
     rpc_call_hold(call); // until op_done
     err = engine_submit(call->server->engine, &call->op);
     if (err != ERR_OK) {
-        refuse(call, err, NULL);
+        rpc_call_refuse(call, err, NULL);
         rpc_call_drop(call);
     }
 }
@@ -82,11 +76,10 @@ void rpc_unary_handle(struct rpc_call *call) {
 void rpc_status_handle(struct rpc_call *call) {
     struct rpc_fault fault = {0};
     struct bytes wire;
-    enum err err = rpc_call_request(call, &wire);
-    if (err == ERR_INVALID_ARGUMENT) rpc_fault_set(&fault, "request", NULL, "cannot be read");
+    enum err err = rpc_call_request(call, &wire, &fault);
     if (err == ERR_OK) err = rpc_decode_get_status(wire, &call->arena, &fault);
     if (err != ERR_OK) {
-        refuse(call, err, err == ERR_INVALID_ARGUMENT ? &fault : NULL);
+        rpc_call_refuse(call, err, &fault);
         return;
     }
     struct engine_stats stats;
@@ -96,13 +89,14 @@ void rpc_status_handle(struct rpc_call *call) {
     rpc_call_reply(call, &reply);
 }
 
-void rpc_unknown_handle(struct rpc_call *call) { refuse(call, ERR_UNIMPLEMENTED, NULL); }
+void rpc_unknown_handle(struct rpc_call *call) { rpc_call_refuse(call, ERR_UNIMPLEMENTED, NULL); }
 
 #ifdef CLAIMD_BENCH
 void rpc_noop_handle(struct rpc_call *call) {
     struct rpc_reply reply;
     struct bytes wire;
-    enum err err = rpc_call_request(call, &wire);
+    struct rpc_fault fault;
+    enum err err = rpc_call_request(call, &wire, &fault);
     CHECK(err == ERR_OK);
     rpc_encode_prune(&(struct prune_progress){.scanned_count = wire.len}, &reply);
     rpc_call_reply(call, &reply);

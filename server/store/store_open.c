@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/scope.h"
 #include "store/rocks_error.h"
 #include "store/store_label.h"
