@@ -32,6 +32,23 @@ static void expect_lease_ends_in(int64_t left_ms) {
     ck_assert_uint_eq(answer.decision.record.attempt_count, 2);
 }
 
+// --- parts of a millisecond ---------------------------------------------------------------------
+
+// Granted half a millisecond after a whole one, and asked for at the whole one before its end: the
+// lease, counted from the grant, still runs.
+START_TEST(a_lease_is_not_cut_to_whole_milliseconds) {
+    atomic_fetch_add(&fixture.clock.boot_ns, 500000);
+    fixture_claim(&fixture, "k", LEASE_MS);
+    ck_assert_int_eq(lease_left_ms("k"), LEASE_MS + 1);
+    atomic_fetch_sub(&fixture.clock.boot_ns, 500000);
+    fixture_advance(&fixture, LEASE_MS);
+    ck_assert_int_eq(lease_left_ms("k"), 1);
+    fixture_advance(&fixture, 1);
+    struct fixture_answer answer = fixture_begin_for(&fixture, "k", LEASE_MS);
+    fixture_expect_outcome(&answer, CLAIM_CLAIMED);
+}
+END_TEST
+
 // --- the wall clock -----------------------------------------------------------------------------
 
 START_TEST(wall_clock_set_while_it_runs_changes_nothing) {
@@ -270,6 +287,7 @@ int main(void) {
     TCase *cases = tcase_create("time");
     tcase_set_timeout(cases, 0); // the runner's limit holds
     tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, a_lease_is_not_cut_to_whole_milliseconds);
     tcase_add_test(cases, wall_clock_set_while_it_runs_changes_nothing);
     tcase_add_test(cases, restart_with_the_wall_an_hour_back);
     tcase_add_test(cases, restart_with_the_wall_an_hour_ahead);
